@@ -1,0 +1,36 @@
+// The public JSON type (nlohmann/json, sorted members) and a strict parser.
+// Invariant: what parse_json accepts is valid RFC 8259 in UTF-8, without duplicate members, within its limits.
+// nlohmann's exceptions stop in json.cc; use find_* to read members without throwing.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace onceproof {
+
+using Json = nlohmann::json;
+
+struct JsonLimits {
+  std::size_t max_bytes = 1 << 20;
+  std::size_t max_depth = 64;
+};
+
+// Errors (definite): parse_failed with line:column, limit_exceeded. A duplicate member, a lone surrogate, bad UTF-8, NaN,
+// a trailing text: refused. `name` stands for the source in messages (a file, "body", "stdout of w1").
+Result<Json> parse_json(std::string_view text, std::string_view name = "json", JsonLimits limits = {});
+
+// One line, never throws: bytes that are not UTF-8 become U+FFFD.
+std::string to_line(const Json& value);
+
+// Members by name; nullopt if `object` is no object, has no such member, or it has another type.
+std::optional<std::string> find_string(const Json& object, std::string_view member);
+std::optional<std::int64_t> find_integer(const Json& object, std::string_view member);
+std::optional<bool> find_bool(const Json& object, std::string_view member);
+const Json* find_member(const Json& object, std::string_view member);  // nullptr if absent
+
+}  // namespace onceproof

@@ -1,0 +1,16 @@
+// Making untrusted text safe to show. Everything a SUT, a file or a user wrote passes one of these before it is printed.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace onceproof {
+
+// For a terminal: control characters, escape sequences and bytes that are not UTF-8 become visible escapes (\x1b, \n).
+std::string escape_terminal(std::string_view text);
+// For XML 1.0 text and attributes: & < > " ' escaped, characters that XML forbids become U+FFFD.
+std::string escape_xml(std::string_view text);
+// At most `max_bytes` bytes, cut at a character and marked with "…".
+std::string shorten(std::string_view text, std::size_t max_bytes);
+
+}  // namespace onceproof

@@ -1,0 +1,70 @@
+// The armed faults of one fake (or one cell), and the log of what they did.
+// Invariant: a fault fires for exactly `times` visits, from the nth matching one; each firing is logged with its request.
+// Thread-safe: visits from concurrent requests are counted in one order.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/guarded.h"
+#include "faults/fault.h"
+
+namespace onceproof::faults {
+
+// What a point knows of the request that passes it.
+struct RequestFacts {
+  std::string service;
+  std::string route;
+  std::string business_ref;  // empty: none
+  std::string key;           // empty: none
+  std::string worker;        // empty: not known
+  std::uint64_t request = 0;  // its number in the wire log, from 1
+};
+
+struct Firing {
+  std::string fault;  // its name
+  Point point;
+  Action action;
+  std::uint64_t request;
+  MonotonicTime at;
+};
+
+struct FaultRecord {
+  Fault fault;
+  MonotonicTime armed_at;
+  std::uint32_t visits = 0;  // matching visits so far
+  std::vector<Firing> firings;
+  bool released = false;  // healed before it was used up
+};
+
+class Engine {
+ public:
+  explicit Engine(Clock& clock);
+
+  // Errors: already_exists (the name is taken), limit_exceeded (1,000 faults).
+  Result<void> arm(Fault fault);
+  // No fault fires after this; the records stay.
+  void heal();
+  // Forgets everything.
+  void reset();
+
+  // The action to carry out here, if an armed fault strikes. The first armed fault that matches wins; every matching fault
+  // counts the visit.
+  std::optional<Firing> visit(Point point, const RequestFacts& facts);
+
+  std::vector<FaultRecord> records() const;
+
+ private:
+  struct State {
+    std::vector<FaultRecord> records;
+    bool healed = false;
+  };
+  Clock& clock_;
+  mutable Guarded<State> state_;
+};
+
+}  // namespace onceproof::faults

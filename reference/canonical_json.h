@@ -1,0 +1,16 @@
+// RFC 8785 (JCS), whole: one text for one meaning. Members by UTF-16 code units, ES6 number text, minimal escapes.
+// Invariant: equal texts <=> equal JSON values. What has no exact canonical form is an error, never a guess.
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+#include "base/json.h"
+
+namespace onceproof {
+
+// Errors (invalid_argument, definite) name the path ("params.items[2].price"): an integer beyond 2^53-1, a number that is not
+// finite, a string that is not UTF-8.
+Result<std::string> canonical_json(const Json& value);
+
+}  // namespace onceproof

@@ -1,0 +1,53 @@
+// The rules of execution for each action; a deterministic layer, never the model, decides by them.
+// Source: guide, "Политика агента". Every field has a default; unknown fields are errors.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+
+namespace onceproof {
+
+enum class FieldRule {
+  minor_units,     // an integer; a float is an error that names the field
+  currency,        // three letters, upper-cased
+  date,            // RFC 3339 full-date
+  timestamp,       // RFC 3339, normalised to UTC
+  absent_if_null,  // null and missing are the same
+  trim,            // outer white space does not count
+  ignore,          // volatile: not part of the request's identity
+};
+
+struct ToolPolicy {
+  std::map<std::string, std::vector<FieldRule>> fields;  // by parameter name
+  std::vector<std::string> result_fields;                // kept from the provider's answer; the rest is dropped
+  Milliseconds call_timeout{10'000};    // total: connect, send, all of the answer
+  Milliseconds lease{30'000};           // longer than call_timeout
+  Milliseconds unknown_after{900'000};  // an operation unknown for longer goes to review
+  Milliseconds check_initial{1'000};    // first verification after this
+  Milliseconds check_max{60'000};       // backoff doubles up to this
+  std::int64_t max_attempts = 10;       // calls per intent, then review
+};
+
+struct Policy {
+  std::map<std::string, ToolPolicy> tools;  // by action
+
+  // Errors: not_found, naming the action and the known ones.
+  Result<const ToolPolicy*> find_tool(const std::string& action) const;
+};
+
+std::optional<FieldRule> parse_field_rule(std::string_view text);
+
+// {"tool_policy":{"create_payment":{"fields":{"amount_minor":["minor_units"]},"result_fields":["status"],
+//   "call_timeout_ms":250,"lease_ms":600,"unknown_after_ms":2000,"check_initial_ms":20,"check_max_ms":200,"max_attempts":10}}}
+// The guide's own members (operation_key: required, retry.reuse_operation_key: true, retry.on_timeout:
+// reconcile_before_retry, terminal_states, unknown_after_seconds, on_unresolved: require_human_review) are accepted with the
+// values that this executor keeps; another value is an error that says so. Errors: invalid_argument with the member's path.
+Result<Policy> policy_from_json(const Json& json);
+
+}  // namespace onceproof

@@ -1,0 +1,28 @@
+// Settles what is unknown: asks the provider, records what is proved, escalates in the end. Never repeats a call blindly.
+// A driver of reference/protocol. One pass, or a loop with a stop token. Source: guide, step 7.
+#pragma once
+
+#include <cstddef>
+
+#include "reference/executor.h"
+
+namespace onceproof {
+
+struct ReconcilePass {
+  std::size_t checked = 0;  // operations taken
+  std::size_t settled = 0;  // of them now terminal or in review
+};
+
+class Reconciler {
+ public:
+  explicit Reconciler(ExecutorParts parts);
+  // Takes what is due, at most `batch`, and drives each one as far as it goes. A released operation is called again here only if
+  // its parameters are at hand (they are not kept by default): else it waits, pending, for the next submit.
+  Result<ReconcilePass> run_once(std::size_t batch = 100);
+  void run(std::stop_token stop, Milliseconds interval);
+
+ private:
+  ExecutorParts parts_;
+};
+
+}  // namespace onceproof
