@@ -69,9 +69,12 @@ std::string to_rfc3339(CivilTime time) {
 
 std::string to_text(Milliseconds duration) {
   const auto ms = duration.count();
+  const auto value = static_cast<double>(ms);
   if (ms < 1000) return fmt::format("{} ms", ms);
-  if (ms < 60'000) return fmt::format("{:.3g} s", static_cast<double>(ms) / 1000.0);
-  return fmt::format("{:.3g} min", static_cast<double>(ms) / 60'000.0);
+  if (ms < 60'000) return fmt::format("{:.3g} s", value / 1000.0);
+  if (ms < 3'600'000) return fmt::format("{:.3g} min", value / 60'000.0);
+  if (ms < 360'000'000) return fmt::format("{:.3g} h", value / 3'600'000.0);
+  return fmt::format("{:.0f} h", value / 3'600'000.0);  // .3g would write 1e+03
 }
 
 Result<Milliseconds> parse_duration(std::string_view text) {
@@ -93,9 +96,9 @@ Result<Milliseconds> parse_duration(std::string_view text) {
       return Milliseconds{std::llround(ms)};
     }
   }
-  return fail(ErrorCode::parse_failed,
-              fmt::format("'{}' is not a duration; write a number and a unit: 250ms, 1.5s, 2m, 1h",
-                          text));
+  return fail(
+      ErrorCode::parse_failed,
+      fmt::format("'{}' is not a duration; write a number and a unit: 250ms, 1.5s, 2m, 1h", text));
 }
 
 }  // namespace onceproof

@@ -1,5 +1,6 @@
-// Time as a seam. Monotonic time (for waiting), civil time (for records that outlive a process) and virtual time are
-// different types, so that they cannot be mixed. Only cli/ and tests choose the real clock.
+// Time as a seam. Monotonic time (for waiting), civil time (for records that outlive a process) and
+// virtual time are different types, so that they cannot be mixed. Only cli/ and tests choose the
+// real clock.
 #pragma once
 
 #include <chrono>
@@ -54,7 +55,8 @@ class RealClock final : public Clock {
 // Stands still until it is advanced; a wait advances it at once. Thread-safe.
 class VirtualClock final : public Clock {
  public:
-  explicit VirtualClock(CivilTime start = CivilTime{Milliseconds{1'767'225'600'000}});  // 2026-01-01
+  explicit VirtualClock(CivilTime start = CivilTime{
+                            Milliseconds{1'767'225'600'000}});  // 2026-01-01
   MonotonicTime monotonic() const override;
   CivilTime civil() const override;
   bool wait_until(MonotonicTime when, std::stop_token stop) override;
@@ -68,7 +70,7 @@ class VirtualClock final : public Clock {
 
 // "2026-12-01T06:05:36.123Z"
 std::string to_rfc3339(CivilTime time);
-// "250 ms", "1.5 s", "15 min"
+// "250 ms", "1.5 s", "15 min", "24 h"; three digits at most, for people.
 std::string to_text(Milliseconds duration);
 // "250ms", "1.5s", "2m", "1h"; the unit is required. Errors: parse_failed.
 Result<Milliseconds> parse_duration(std::string_view text);

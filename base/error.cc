@@ -9,8 +9,7 @@ namespace {
 
 constexpr std::array kTable{
     ErrorRow{ErrorCode::invalid_argument, "invalid_argument", Certainty::definite,
-             "after correcting the value",
-             "A value is outside what is allowed; nothing was done."},
+             "after correcting the value", "A value is outside what is allowed; nothing was done."},
     ErrorRow{ErrorCode::parse_failed, "parse_failed", Certainty::definite,
              "after correcting the text",
              "A text is not of the expected form; the message gives file:line:column."},
@@ -35,7 +34,8 @@ constexpr std::array kTable{
     ErrorRow{ErrorCode::connection_failed, "connection_failed", Certainty::indefinite,
              "after verifying the outcome", "The connection broke; the request may have arrived."},
     ErrorRow{ErrorCode::timed_out, "timed_out", Certainty::indefinite,
-             "after verifying the outcome", "No complete answer came in time; the outcome is unknown."},
+             "after verifying the outcome",
+             "No complete answer came in time; the outcome is unknown."},
     ErrorRow{ErrorCode::port_busy, "port_busy", Certainty::definite, "on another port",
              "The port is in use by another process."},
     ErrorRow{ErrorCode::sut_failed, "sut_failed", Certainty::indefinite, "after mending the SUT",
@@ -48,7 +48,9 @@ constexpr std::array kTable{
 
 }  // namespace
 
-std::span<const ErrorRow> error_table() { return kTable; }
+std::span<const ErrorRow> error_table() {
+  return kTable;
+}
 
 const ErrorRow& error_row(ErrorCode code) {
   const auto index = static_cast<std::size_t>(code);

@@ -40,7 +40,8 @@ struct ErrorRow {
   std::string_view sentence;  // what it means, for people
 };
 
-// All codes, in the order of the enum. `onceproof errors` prints it; docs/errors.md is generated from it.
+// All codes, in the order of the enum. `onceproof errors` prints it; docs/errors.md is generated
+// from it.
 std::span<const ErrorRow> error_table();
 const ErrorRow& error_row(ErrorCode code);
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <system_error>
@@ -11,7 +12,9 @@
 namespace onceproof {
 namespace {
 
-std::string reason(int error) { return std::generic_category().message(error); }
+std::string reason(int error) {
+  return std::generic_category().message(error);
+}
 
 }  // namespace
 
@@ -34,8 +37,8 @@ Result<TempDir> TempDir::make(std::string_view prefix) {
   if (ec) return fail(ErrorCode::io_failed, "TMPDIR is not a usable folder: " + ec.message());
   std::string name = (base / fmt::format("{}-XXXXXX", prefix)).string();
   if (::mkdtemp(name.data()) == nullptr) {
-    return fail(ErrorCode::io_failed, fmt::format("cannot make a folder under {}: {}",
-                                                  base.string(), reason(errno)));
+    return fail(ErrorCode::io_failed,
+                fmt::format("cannot make a folder under {}: {}", base.string(), reason(errno)));
   }
   return TempDir(name);
 }
@@ -74,7 +77,8 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t max
 }
 
 Result<void> write_file(const std::filesystem::path& path, std::string_view text) {
-  const std::string beside = fmt::format("{}.{}.tmp", path.string(), ::getpid());
+  static std::atomic<unsigned> counter{0};  // two threads may write one file at once
+  const std::string beside = fmt::format("{}.{}-{}.tmp", path.string(), ::getpid(), ++counter);
   UniqueFd fd(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   int error = fd.valid() ? 0 : errno;
   while (error == 0 && !text.empty()) {
@@ -90,7 +94,8 @@ Result<void> write_file(const std::filesystem::path& path, std::string_view text
   if (error == 0 && ::rename(beside.c_str(), path.c_str()) != 0) error = errno;
   if (error == 0) return {};
   ::unlink(beside.c_str());
-  return fail(ErrorCode::io_failed, fmt::format("cannot write {}: {}", path.string(), reason(error)));
+  return fail(ErrorCode::io_failed,
+              fmt::format("cannot write {}: {}", path.string(), reason(error)));
 }
 
 }  // namespace onceproof

@@ -43,7 +43,9 @@ class TempDir {
 
 // Errors: not_found, io_failed, limit_exceeded; each names the file.
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t max_bytes = 16 << 20);
-// Written beside and renamed: a reader sees the old text or the new one. Errors: io_failed.
+// Written beside and renamed: a reader sees the old text or the new one, also when several threads
+// write; mode 0644 less the umask. Not forced to the disk. Errors: io_failed, naming the file;
+// nothing is left beside it.
 Result<void> write_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace onceproof

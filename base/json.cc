@@ -2,14 +2,34 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
 #include <limits>
-#include <set>
 #include <vector>
 
 namespace onceproof {
 namespace {
 
-std::string position(std::string_view text, std::size_t byte) {
+// nlohmann's SAX events carry no position, so the text is read through an iterator that remembers
+// how far it was read.
+struct Reader {
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  const char* at;
+  const char** furthest;
+
+  reference operator*() const { return *at; }
+  Reader& operator++() {
+    *furthest = ++at;
+    return *this;
+  }
+  bool operator==(const Reader& other) const { return at == other.at; }
+};
+
+std::string line_and_column(std::string_view text, std::size_t byte) {
   std::size_t line = 1;
   std::size_t column = 1;
   for (std::size_t i = 0; i < byte && i < text.size(); ++i) {
@@ -23,16 +43,22 @@ std::string position(std::string_view text, std::size_t byte) {
   return fmt::format("{}:{}", line, column);
 }
 
-// Builds the value and refuses what nlohmann's own parser lets pass: duplicate members and excessive depth.
+// Builds the value and refuses what nlohmann's own parser lets pass: duplicate members, integers
+// that would become floating-point numbers, excessive depth.
 class StrictBuilder final : public Json::json_sax_t {
  public:
-  explicit StrictBuilder(const JsonLimits& limits) : limits_(limits) {}
+  StrictBuilder(std::string_view text, const JsonLimits& limits)
+      : furthest(text.data()), text_(text), limits_(limits) {}
 
   bool null() override { return put(nullptr); }
   bool boolean(bool value) override { return put(value); }
   bool number_integer(number_integer_t value) override { return put(value); }
   bool number_unsigned(number_unsigned_t value) override { return put(value); }
-  bool number_float(number_float_t value, const string_t&) override { return put(value); }
+  bool number_float(number_float_t value, const string_t& token) override {
+    if (token.find_first_of(".eE") != string_t::npos) return put(value);
+    return refuse(start_of_number(token.size()),
+                  fmt::format("the integer {} does not fit into 64 bits", token));
+  }
   bool string(string_t& value) override { return put(std::move(value)); }
   bool binary(binary_t&) override { return false; }
 
@@ -43,27 +69,59 @@ class StrictBuilder final : public Json::json_sax_t {
 
   bool key(string_t& name) override {
     if (stack_.back()->contains(name)) {
-      problem = fmt::format("duplicate member \"{}\"; a member may stand once", name);
-      return false;
+      return refuse(start_of_string(),
+                    fmt::format("duplicate member \"{}\"; a member may stand once", name));
     }
     key_ = std::move(name);
     return true;
   }
 
-  bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception& e) override {
-    error_byte = byte == 0 ? 0 : byte - 1;
-    problem = e.what();
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..." -> what follows the position
-    if (const auto colon = problem.find(": "); colon != std::string::npos) problem.erase(0, colon + 2);
-    if (problem.empty()) problem = "not valid JSON";
-    return false;
+  bool parse_error(std::size_t byte, const std::string&,
+                   const nlohmann::detail::exception& e) override {
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..." -> what follows the
+    // position
+    std::string_view sentence = e.what();
+    if (const auto end = sentence.find("] "); end != std::string_view::npos) {
+      sentence.remove_prefix(end + 2);
+    }
+    if (sentence.starts_with("parse error at")) {
+      sentence.remove_prefix(std::min(sentence.size(), sentence.find(": ") + 2));
+    }
+    return refuse(byte == 0 ? 0 : byte - 1, std::string(sentence));
   }
 
+  const char* furthest;
   Json root;
   std::string problem;
-  std::optional<std::size_t> error_byte;
+  std::size_t problem_byte = 0;
 
  private:
+  bool refuse(std::size_t byte, std::string sentence) {
+    problem_byte = byte;
+    problem = std::move(sentence);
+    return false;
+  }
+  std::size_t read() const { return static_cast<std::size_t>(furthest - text_.data()); }
+
+  // Of the string that was just read: back to the first quote that no odd number of backslashes
+  // escapes.
+  std::size_t start_of_string() const {
+    std::size_t at = read() - 1;  // the closing quote
+    while (at > 0) {
+      --at;
+      if (text_[at] != '"') continue;
+      std::size_t slashes = 0;
+      while (slashes < at && text_[at - slashes - 1] == '\\') ++slashes;
+      if (slashes % 2 == 0) break;
+    }
+    return at;
+  }
+  std::size_t start_of_number(std::size_t length) const {
+    const bool one_more =
+        text_[read() - 1] < '0' || text_[read() - 1] > '9';  // read to see the end
+    return read() - length - (one_more ? 1 : 0);
+  }
+
   template <typename Value>
   bool put(Value&& value) {
     place(Json(std::forward<Value>(value)));
@@ -83,8 +141,7 @@ class StrictBuilder final : public Json::json_sax_t {
   }
   bool open(Json container) {
     if (stack_.size() >= limits_.max_depth) {
-      problem = fmt::format("nested deeper than {} levels", limits_.max_depth);
-      return false;
+      return refuse(read() - 1, fmt::format("nested deeper than {} levels", limits_.max_depth));
     }
     stack_.push_back(place(std::move(container)));
     return true;
@@ -94,6 +151,7 @@ class StrictBuilder final : public Json::json_sax_t {
     return true;
   }
 
+  std::string_view text_;
   JsonLimits limits_;
   std::vector<Json*> stack_;  // addresses stay valid: only the innermost container grows
   std::string key_;
@@ -106,20 +164,21 @@ Result<Json> parse_json(std::string_view text, std::string_view name, JsonLimits
     return fail(ErrorCode::limit_exceeded, fmt::format("{}: {} bytes; at most {} are read", name,
                                                        text.size(), limits.max_bytes));
   }
-  StrictBuilder builder(limits);
-  bool accepted = false;
+  if (text.starts_with("\xef\xbb\xbf")) {
+    return fail(ErrorCode::parse_failed,
+                fmt::format("{}:1:1: begins with a byte order mark; JSON has none", name));
+  }
+  StrictBuilder builder(text, limits);
+  const Reader first{text.data(), &builder.furthest};
+  const Reader last{text.data() + text.size(), &builder.furthest};
   try {
-    accepted = Json::sax_parse(text, &builder);
+    if (Json::sax_parse(first, last, &builder)) return std::move(builder.root);
   } catch (const Json::exception& e) {
     builder.problem = e.what();
   }
-  if (accepted) return std::move(builder.root);
-  if (builder.error_byte) {
-    return fail(ErrorCode::parse_failed, fmt::format("{}:{}: {}", name,
-                                                     position(text, *builder.error_byte),
-                                                     builder.problem));
-  }
-  return fail(ErrorCode::parse_failed, fmt::format("{}: {}", name, builder.problem));
+  return fail(
+      ErrorCode::parse_failed,
+      fmt::format("{}:{}: {}", name, line_and_column(text, builder.problem_byte), builder.problem));
 }
 
 std::string to_line(const Json& value) {

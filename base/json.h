@@ -1,6 +1,6 @@
 // The public JSON type (nlohmann/json, sorted members) and a strict parser.
-// Invariant: what parse_json accepts is valid RFC 8259 in UTF-8, without duplicate members, within its limits.
-// nlohmann's exceptions stop in json.cc; use find_* to read members without throwing.
+// Invariant: what parse_json accepts is valid RFC 8259 in UTF-8, without duplicate members, within
+// its limits. nlohmann's exceptions stop in json.cc; use find_* to read members without throwing.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,12 @@ struct JsonLimits {
   std::size_t max_depth = 64;
 };
 
-// Errors (definite): parse_failed with line:column, limit_exceeded. A duplicate member, a lone surrogate, bad UTF-8, NaN,
-// a trailing text: refused. `name` stands for the source in messages (a file, "body", "stdout of w1").
-Result<Json> parse_json(std::string_view text, std::string_view name = "json", JsonLimits limits = {});
+// Errors (definite): parse_failed as "name:line:column: ..." (the column counts bytes),
+// limit_exceeded. Refused: a duplicate member, a lone surrogate, bad UTF-8, a byte order mark, NaN,
+// a number beyond double, an integer literal beyond 64 bits, text after the value. `name` stands
+// for the source in messages (a file, "body", "stdout of w1").
+Result<Json> parse_json(std::string_view text, std::string_view name = "json",
+                        JsonLimits limits = {});
 
 // One line, never throws: bytes that are not UTF-8 become U+FFFD.
 std::string to_line(const Json& value);

@@ -1,4 +1,5 @@
-// Randomness as a seam: seeded where a run must be repeated, OpenSSL's where a name must be unguessable and unique.
+// Randomness as a seam: seeded where a run must be repeated, OpenSSL's where a name must be
+// unguessable and unique.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ class Random {
   std::uint64_t below(std::uint64_t bound);
 };
 
-// xoshiro256** from a splitmix64-expanded seed: the same seed gives the same numbers on every platform. One thread at a time.
+// xoshiro256** from a splitmix64-expanded seed: the same seed gives the same numbers on every
+// platform. One thread at a time.
 class SeededRandom final : public Random {
  public:
   explicit SeededRandom(std::uint64_t seed);

@@ -9,9 +9,17 @@ namespace onceproof {
 namespace {
 
 ErrorCode code_of(int result) {
-  switch (result & 0xff) {
-    case SQLITE_CONSTRAINT:
+  switch (result) {
+    case SQLITE_CONSTRAINT_UNIQUE:
+    case SQLITE_CONSTRAINT_PRIMARYKEY:
+    case SQLITE_CONSTRAINT_ROWID:
       return ErrorCode::already_exists;
+    default:
+      break;
+  }
+  switch (result & 0xff) {
+    case SQLITE_CONSTRAINT:  // CHECK, NOT NULL, foreign key, a STRICT table's types
+      return ErrorCode::invalid_argument;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return ErrorCode::journal_corrupt;
@@ -22,13 +30,27 @@ ErrorCode code_of(int result) {
 
 tl::unexpected<Error> failure(sqlite3* database, int result) {
   const char* file = sqlite3_db_filename(database, "main");
-  return fail(code_of(result), fmt::format("SQLite {}: {} (code {})", file == nullptr ? "" : file,
-                                           sqlite3_errmsg(database), result));
+  const std::string_view name = file == nullptr || *file == '\0' ? ":memory:" : file;
+  return fail(code_of(result),
+              fmt::format("SQLite {}: {} (code {})", name, sqlite3_errmsg(database), result));
+}
+
+// The switch to WAL needs the file alone, and SQLite does not call the busy handler for it: of
+// several processes that open a fresh file at once, all but one would fail.
+int switch_to_wal(sqlite3* database, std::chrono::milliseconds busy_timeout) {
+  std::chrono::milliseconds waited{0};
+  for (;;) {
+    const int result = sqlite3_exec(database, "PRAGMA journal_mode=WAL", nullptr, nullptr, nullptr);
+    if ((result & 0xff) != SQLITE_BUSY || waited >= busy_timeout) return result;
+    waited += std::chrono::milliseconds(sqlite3_sleep(2));
+  }
 }
 
 }  // namespace
 
-void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
+  sqlite3_finalize(statement);
+}
 
 Statement& Statement::bind(int index, std::int64_t value) {
   CHECK(sqlite3_bind_int64(statement_.get(), index, value) == SQLITE_OK);
@@ -85,25 +107,29 @@ std::optional<std::string> Statement::optional_text(int column) const {
   return text(column);
 }
 
-void Database::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+void Database::Close::operator()(sqlite3* database) const {
+  sqlite3_close_v2(database);
+}
 
 Result<Database> Database::open(const std::filesystem::path& path, Durability durability,
                                 std::chrono::milliseconds busy_timeout) {
   sqlite3* raw = nullptr;
-  const int result = sqlite3_open_v2(path.c_str(), &raw,
-                                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
-                                         SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
-                                     nullptr);
+  const int result = sqlite3_open_v2(
+      path.c_str(), &raw,
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+      nullptr);
   CHECK(raw != nullptr);
   Database database(raw);
   if (result != SQLITE_OK) {
-    return fail(code_of(result), fmt::format("cannot open {}: {}", path.string(),
-                                             sqlite3_errmsg(raw)));
+    return fail(code_of(result),
+                fmt::format("cannot open {}: {}", path.string(), sqlite3_errmsg(raw)));
   }
   sqlite3_busy_timeout(raw, static_cast<int>(busy_timeout.count()));
+  const int switched = switch_to_wal(raw, busy_timeout);
+  if (switched != SQLITE_OK) return failure(raw, switched);
   const char* pragmas = durability == Durability::full
-                            ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"
-                            : "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF; PRAGMA foreign_keys=ON;";
+                            ? "PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"
+                            : "PRAGMA synchronous=OFF; PRAGMA foreign_keys=ON;";
   if (auto done = database.execute(pragmas); !done) return tl::unexpected(done.error());
   return database;
 }
@@ -123,7 +149,9 @@ Result<Statement> Database::prepare(std::string_view sql) {
   return Statement(raw);
 }
 
-std::int64_t Database::changes() const { return sqlite3_changes64(database_.get()); }
+std::int64_t Database::changes() const {
+  return sqlite3_changes64(database_.get());
+}
 
 Result<Transaction> Transaction::begin(Database& database) {
   if (auto done = database.execute("BEGIN IMMEDIATE"); !done) return tl::unexpected(done.error());
@@ -135,6 +163,7 @@ Transaction::~Transaction() {
 }
 
 Result<void> Transaction::commit() {
+  CHECK(database_ != nullptr);
   auto done = database_->execute("COMMIT");
   if (done) database_ = nullptr;  // else the destructor rolls back
   return done;

@@ -1,6 +1,6 @@
-// SQLite behind values: a connection, a statement, a transaction. The reference's journal and the fakes' ledgers both stand
-// on it; neither knows the other.
-// Invariant: no exception, no leaked handle; every failure is an Error whose message has SQLite's own words.
+// SQLite behind values: a connection, a statement, a transaction. The reference's journal and the
+// fakes' ledgers both stand on it; neither knows the other. Invariant: no exception, no leaked
+// handle; every failure is an Error whose message has SQLite's own words.
 #pragma once
 
 #include <chrono>
@@ -62,13 +62,16 @@ class Statement {
 // One connection. One thread at a time.
 class Database {
  public:
-  // Opens or creates. ":memory:" is allowed. Errors: journal_unavailable (cannot open, busy), journal_corrupt (no database).
+  // Opens or creates. ":memory:" is allowed. Errors: journal_unavailable (cannot open, busy),
+  // journal_corrupt (no database).
   static Result<Database> open(const std::filesystem::path& path, Durability durability,
                                std::chrono::milliseconds busy_timeout);
   Database(Database&&) noexcept = default;
   Database& operator=(Database&&) noexcept = default;
 
-  // Runs statements without results. Errors: already_exists (a unique constraint), journal_corrupt, journal_unavailable.
+  // Runs statements without results. Errors: already_exists (a unique constraint), invalid_argument
+  // (any other constraint), journal_corrupt, journal_unavailable (busy, no space, no permission,
+  // wrong SQL).
   Result<void> execute(const char* sql);
   Result<Statement> prepare(std::string_view sql);
   std::int64_t changes() const;  // rows changed by the last statement
@@ -82,7 +85,8 @@ class Database {
   std::unique_ptr<sqlite3, Close> database_;
 };
 
-// BEGIN IMMEDIATE ... COMMIT; rolls back if it is left without commit().
+// BEGIN IMMEDIATE ... COMMIT; rolls back if it is left without commit(). The Database must outlive
+// it where it stands.
 class Transaction {
  public:
   static Result<Transaction> begin(Database& database);

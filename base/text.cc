@@ -12,7 +12,8 @@ struct Character {
   std::uint32_t code_point = 0;
 };
 
-// Decodes one UTF-8 character. Overlong forms, surrogates and values beyond U+10FFFF are refused (RFC 3629).
+// Decodes one UTF-8 character. Overlong forms, surrogates and values beyond U+10FFFF are refused
+// (RFC 3629).
 Character decode(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   if (first < 0x80) return {1, first};
@@ -51,8 +52,10 @@ std::string escape_terminal(std::string_view text) {
     }
     const bool control = c.code_point < 0x20 || (c.code_point >= 0x7f && c.code_point < 0xa0);
     // Bidirectional overrides could make a report read backwards.
-    const bool bidi = (c.code_point >= 0x202a && c.code_point <= 0x202e) ||
-                      (c.code_point >= 0x2066 && c.code_point <= 0x2069);
+    const bool bidi =
+        (c.code_point >= 0x2028 && c.code_point <= 0x202e) ||  // and two line separators
+        (c.code_point >= 0x2066 && c.code_point <= 0x2069) || c.code_point == 0x200e ||
+        c.code_point == 0x200f || c.code_point == 0x061c;
     if (c.code_point == '\n') {
       out += "\\n";
     } else if (control) {
@@ -96,10 +99,17 @@ std::string escape_xml(std::string_view text) {
 }
 
 std::string shorten(std::string_view text, std::size_t max_bytes) {
+  static constexpr std::string_view kMark = "…";
   if (text.size() <= max_bytes) return std::string(text);
-  std::size_t end = max_bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return std::string(text.substr(0, end)) + "…";
+  if (max_bytes < kMark.size()) return {};
+  std::size_t end = max_bytes - kMark.size();
+  // A character has at most three bytes after its first; more of them is not UTF-8, and is cut
+  // anywhere.
+  for (int back = 0; back < 3 && end > 0; ++back) {
+    if ((static_cast<unsigned char>(text[end]) & 0xc0) != 0x80) break;
+    --end;
+  }
+  return std::string(text.substr(0, end)).append(kMark);
 }
 
 }  // namespace onceproof

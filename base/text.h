@@ -1,4 +1,5 @@
-// Making untrusted text safe to show. Everything a SUT, a file or a user wrote passes one of these before it is printed.
+// Making untrusted text safe to show. Everything a SUT, a file or a user wrote passes one of these
+// before it is printed.
 #pragma once
 
 #include <string>
@@ -6,11 +7,14 @@
 
 namespace onceproof {
 
-// For a terminal: control characters, escape sequences and bytes that are not UTF-8 become visible escapes (\x1b, \n).
+// For a terminal: control characters, escape sequences and bytes that are not UTF-8 become visible
+// escapes (\x1b, \n), and so do the invisible characters that could make a line read backwards
+// (\u202e).
 std::string escape_terminal(std::string_view text);
 // For XML 1.0 text and attributes: & < > " ' escaped, characters that XML forbids become U+FFFD.
 std::string escape_xml(std::string_view text);
-// At most `max_bytes` bytes, cut at a character and marked with "…".
+// At most `max_bytes` bytes, the mark included: cut at a character and marked with "…"; empty if
+// not even that fits.
 std::string shorten(std::string_view text, std::size_t max_bytes);
 
 }  // namespace onceproof
