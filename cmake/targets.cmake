@@ -43,3 +43,11 @@ function(onceproof_tests folder)
   include(GoogleTest)
   gtest_discover_tests(${folder}_tests DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300)
 endfunction()
+
+# onceproof_bench(FOLDER SOURCES a_bench.cc ... [LIBRARIES lib ...]): the program FOLDER_bench, which ./dev bench runs.
+function(onceproof_bench folder)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${folder}_bench ${arg_SOURCES})
+  target_link_libraries(${folder}_bench PRIVATE onceproof_options ${arg_LIBRARIES} benchmark::benchmark_main)
+  onceproof_precompile(${folder}_bench)
+endfunction()
