@@ -136,11 +136,7 @@ class Writer {
   }
 
   bool write_integer(const Json& value) {
-    const bool too_large = value.is_number_unsigned()
-                               ? value.get<std::uint64_t>() > std::uint64_t{kLargestInteger}
-                               : value.get<std::int64_t>() > kLargestInteger ||
-                                     value.get<std::int64_t>() < -kLargestInteger;
-    if (too_large) {
+    if (!is_exact_integer(value)) {
       return refuse(
           "an integer beyond 2^53-1 (9007199254740991) has no exact form in every JSON reader; "
           "send it as a text");
@@ -248,6 +244,14 @@ class Writer {
 };
 
 }  // namespace
+
+bool is_exact_integer(const Json& value) {
+  if (value.is_number_unsigned())
+    return value.get<std::uint64_t>() <= std::uint64_t{kLargestInteger};
+  if (!value.is_number_integer()) return false;
+  const auto number = value.get<std::int64_t>();
+  return number >= -kLargestInteger && number <= kLargestInteger;
+}
 
 Result<std::string> canonical_json(const Json& value) {
   std::string out;

@@ -17,4 +17,7 @@ namespace onceproof {
 // Json: parse_json refuses them.
 Result<std::string> canonical_json(const Json& value);
 
+// A whole number, written as one, that every JSON reader keeps exactly: at most 2^53-1 either way.
+bool is_exact_integer(const Json& value);
+
 }  // namespace onceproof

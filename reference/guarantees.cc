@@ -1,0 +1,86 @@
+#include "reference/guarantees.h"
+
+#include <fmt/format.h>
+
+#include "reference/settings.h"
+
+namespace onceproof {
+namespace {
+
+constexpr Milliseconds kLongest{std::chrono::hours{24 * 3650}};
+
+// `key_dedup: null` says what leaving it out says.
+std::optional<YamlCursor> find_block(YamlCursor& map, std::string_view name) {
+  auto found = map.find(name);
+  if (found && found->kind() == YamlValue::Kind::null) return std::nullopt;
+  return found;
+}
+
+KeyDedup read_key_dedup(YamlCursor map) {
+  KeyDedup dedup;
+  if (auto header = map.find("header")) {
+    dedup.header = header->text();
+    const auto is_token = [](char c) {  // RFC 9110, section 5.6.2
+      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+             std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+    };
+    for (const char c : dedup.header) {
+      if (!is_token(c)) header->complain("a header's name has letters, digits and - only");
+    }
+    if (dedup.header.empty()) header->complain("a header's name is not empty");
+  }
+  const auto window = find_duration(map, "window", Milliseconds{1}, kLongest);
+  if (!window) map.complain("the member 'window' is missing: how long does it remember a key?");
+  dedup.window = window.value_or(Milliseconds{0});
+  map.refuse_others();
+  return dedup;
+}
+
+LookupGuarantee read_lookup(YamlCursor map) {
+  LookupGuarantee lookup;
+  if (auto by = map.find("by")) {
+    lookup.by = by->one_of({"key", "reference"}) == "key" ? LookupBy::key : LookupBy::reference;
+  }
+  if (auto complete = map.find("complete")) lookup.complete = complete->boolean();
+  const auto delay = find_duration(map, "index_delay", Milliseconds{0}, kLongest);
+  lookup.index_delay = delay.value_or(lookup.index_delay);
+  map.refuse_others();
+  return lookup;
+}
+
+NoEffect read_no_effect(YamlCursor map) {
+  NoEffect row;
+  row.status = static_cast<int>(map.require("status").integer(400, 599));
+  if (auto error = map.find("error")) row.error = error->text();
+  map.refuse_others();
+  return row;
+}
+
+}  // namespace
+
+Guarantees read_guarantees(YamlCursor map) {
+  Guarantees guarantees;
+  if (auto dedup = find_block(map, "key_dedup")) guarantees.key_dedup = read_key_dedup(*dedup);
+  if (auto lookup = find_block(map, "lookup")) guarantees.lookup = read_lookup(*lookup);
+  if (auto field = map.find("reference_field")) {
+    const bool none = field->kind() == YamlValue::Kind::null;
+    guarantees.reference_field = none ? "" : field->text();
+  }
+  if (const auto longest = find_duration(map, "max_in_flight", Milliseconds{0}, kLongest)) {
+    guarantees.max_in_flight = *longest;
+  }
+  if (auto rows = find_block(map, "no_effect")) {
+    for (auto& row : rows->items()) guarantees.no_effect.push_back(read_no_effect(row));
+  }
+  map.refuse_others();
+  return guarantees;
+}
+
+Result<Guarantees> guarantees_from_json(const Json& json) {
+  const auto document = document_from_json(json, "guarantees");
+  auto guarantees = read_guarantees(YamlCursor(*document));
+  if (document->error) return fail(ErrorCode::invalid_argument, document->error->message);
+  return guarantees;
+}
+
+}  // namespace onceproof

@@ -1,0 +1,153 @@
+#include "reference/policy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "reference/settings.h"
+
+namespace onceproof {
+namespace {
+
+struct RuleName {
+  FieldRule rule;
+  std::string_view name;
+};
+constexpr std::array kRuleNames{
+    RuleName{FieldRule::minor_units, "minor_units"},
+    RuleName{FieldRule::currency, "currency"},
+    RuleName{FieldRule::date, "date"},
+    RuleName{FieldRule::timestamp, "timestamp"},
+    RuleName{FieldRule::absent_if_null, "absent_if_null"},
+    RuleName{FieldRule::trim, "trim"},
+    RuleName{FieldRule::ignore, "ignore"},
+};
+
+constexpr Milliseconds kShortest{1};
+constexpr Milliseconds kLongest{std::chrono::hours{24 * 3650}};
+constexpr std::int64_t kMostAttempts = 1000;
+
+std::vector<std::string> rule_names() {
+  std::vector<std::string> names;
+  for (const auto& row : kRuleNames) names.emplace_back(row.name);
+  return names;
+}
+
+// The guide's rules that are no choice: they may be written down, with the one value that this
+// executor keeps.
+void read_fixed(YamlCursor& map, std::string_view member, const std::string& only,
+                std::string_view why) {
+  auto found = map.find(member);
+  if (!found) return;
+  const std::string value = found->text();
+  if (!found->failed() && value != only) {
+    found->complain(fmt::format("'{}' is not offered; write '{}': {}",
+                                escape_terminal(shorten(value, 60)), only, why));
+  }
+}
+
+void read_retry(YamlCursor map) {
+  read_fixed(map, "reuse_operation_key", "true", "another key would be another payment");
+  read_fixed(map, "on_timeout", "reconcile_before_retry",
+             "after a time-out the effect may exist, so it is looked for first");
+  map.refuse_others();
+}
+
+void read_terminal_states(YamlCursor list) {
+  auto states = list.texts();
+  std::ranges::sort(states);
+  if (!list.failed() && states != std::vector<std::string>{"failed_final", "succeeded"}) {
+    list.complain("there are exactly two terminal states: [succeeded, failed_final]");
+  }
+}
+
+void read_fields(YamlCursor map, ToolPolicy& tool) {
+  for (auto& [name, rules] : map.members()) {
+    auto& into = tool.fields[name];
+    auto items = rules.kind() == YamlValue::Kind::list ? rules.items() : std::vector{rules};
+    for (auto& item : items) {
+      if (const auto rule = parse_field_rule(item.one_of(rule_names()))) into.push_back(*rule);
+    }
+    const auto has = [&](FieldRule rule) { return std::ranges::count(into, rule) > 0; };
+    const auto types = has(FieldRule::minor_units) + has(FieldRule::currency) +
+                       has(FieldRule::date) + has(FieldRule::timestamp);
+    if (types > 1) rules.complain("minor_units, currency, date and timestamp exclude each other");
+    if (has(FieldRule::ignore) && into.size() > 1) {
+      rules.complain("an ignored field needs no other rule");
+    }
+  }
+}
+
+void read_times(YamlCursor& map, ToolPolicy& tool) {
+  const auto read = [&](std::string_view name, Milliseconds& into) {
+    into = find_duration(map, name, kShortest, kLongest).value_or(into);
+  };
+  read("call_timeout", tool.call_timeout);
+  read("lease", tool.lease);
+  read("unknown_after", tool.unknown_after);
+  read("check_initial", tool.check_initial);
+  read("check_max", tool.check_max);
+  read("retry_horizon", tool.retry_horizon);
+  if (tool.lease <= tool.call_timeout) {
+    map.complain(
+        fmt::format("lease ({}) must be longer than call_timeout ({}): else another worker may "
+                    "call at the same time",
+                    to_text(tool.lease), to_text(tool.call_timeout)));
+  }
+  if (tool.check_initial > tool.check_max) {
+    map.complain(fmt::format("check_initial ({}) must not be longer than check_max ({})",
+                             to_text(tool.check_initial), to_text(tool.check_max)));
+  }
+}
+
+}  // namespace
+
+std::optional<FieldRule> parse_field_rule(std::string_view text) {
+  const auto row = std::ranges::find(kRuleNames, text, &RuleName::name);
+  if (row == kRuleNames.end()) return std::nullopt;
+  return row->rule;
+}
+
+Result<const ToolPolicy*> Policy::find_tool(const std::string& action) const {
+  const auto found = tools.find(action);
+  if (found != tools.end()) return &found->second;
+  std::vector<std::string> known;
+  for (const auto& [name, tool] : tools) known.push_back(escape_terminal(shorten(name, 80)));
+  return fail(ErrorCode::not_found,
+              fmt::format("no policy for the action '{}'; there are: {}",
+                          escape_terminal(shorten(action, 80)), fmt::join(known, ", ")));
+}
+
+ToolPolicy read_tool_policy(YamlCursor& map) {
+  ToolPolicy tool;
+  if (map.kind() == YamlValue::Kind::null) return tool;  // `send_email:` alone: every default
+  read_fixed(map, "operation_key", "required", "without a key a repeat is another payment");
+  if (auto retry = map.find("retry")) read_retry(*retry);
+  if (auto states = map.find("terminal_states")) read_terminal_states(*states);
+  read_fixed(map, "on_unresolved", "require_human_review",
+             "what no lookup can tell, a person decides");
+  if (auto fields = map.find("fields")) read_fields(*fields, tool);
+  if (auto fields = map.find("result_fields")) tool.result_fields = fields->texts();
+  if (auto most = map.find("max_attempts")) tool.max_attempts = most->integer(1, kMostAttempts);
+  read_times(map, tool);
+  return tool;
+}
+
+Result<Policy> policy_from_json(const Json& json) {
+  const auto document = document_from_json(json, "policy");
+  YamlCursor root(*document);
+  Policy policy;
+  if (auto tools = root.find("tool_policy")) {
+    for (auto& [action, map] : tools->members()) {
+      policy.tools[action] = read_tool_policy(map);
+      map.refuse_others();
+    }
+  }
+  root.refuse_others();
+  if (document->error) return fail(ErrorCode::invalid_argument, document->error->message);
+  return policy;
+}
+
+}  // namespace onceproof

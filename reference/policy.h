@@ -4,18 +4,20 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/yaml.h"
 
 namespace onceproof {
 
 enum class FieldRule {
   minor_units,     // an integer; a float is an error that names the field
-  currency,        // three letters, upper-cased
+  currency,        // three letters (ISO 4217), upper-cased
   date,            // RFC 3339 full-date
   timestamp,       // RFC 3339, normalised to UTC
   absent_if_null,  // null and missing are the same
@@ -23,15 +25,20 @@ enum class FieldRule {
   ignore,          // volatile: not part of the request's identity
 };
 
+// The value that stands here is what a field has that the policy leaves out.
 struct ToolPolicy {
-  std::map<std::string, std::vector<FieldRule>> fields;  // by parameter name
-  std::vector<std::string> result_fields;                // kept from the provider's answer; the rest is dropped
-  Milliseconds call_timeout{10'000};    // total: connect, send, all of the answer
-  Milliseconds lease{30'000};           // longer than call_timeout
-  Milliseconds unknown_after{900'000};  // an operation unknown for longer goes to review
-  Milliseconds check_initial{1'000};    // first verification after this
-  Milliseconds check_max{60'000};       // backoff doubles up to this
-  std::int64_t max_attempts = 10;       // calls per intent, then review
+  // By parameter name. A path reaches further down: "amount.currency", "items[].price_minor".
+  std::map<std::string, std::vector<FieldRule>> fields;
+  std::vector<std::string> result_fields;  // kept from the provider's answer; the rest is dropped
+  Milliseconds call_timeout{10'000};       // total: connect, send, all of the answer
+  Milliseconds lease{30'000};              // longer than call_timeout
+  Milliseconds unknown_after{900'000};     // an operation unknown for longer goes to review
+  Milliseconds check_initial{1'000};       // first verification after this
+  Milliseconds check_max{60'000};          // backoff doubles up to this
+  std::int64_t max_attempts = 10;          // calls per intent, then review
+  // A caller (queue, offline client, person) may repeat an intent for this long after it ended; its
+  // record lives longer.
+  Milliseconds retry_horizon{std::chrono::hours{7 * 24}};
 };
 
 struct Policy {
@@ -44,10 +51,18 @@ struct Policy {
 std::optional<FieldRule> parse_field_rule(std::string_view text);
 
 // {"tool_policy":{"create_payment":{"fields":{"amount_minor":["minor_units"]},"result_fields":["status"],
-//   "call_timeout_ms":250,"lease_ms":600,"unknown_after_ms":2000,"check_initial_ms":20,"check_max_ms":200,"max_attempts":10}}}
-// The guide's own members (operation_key: required, retry.reuse_operation_key: true, retry.on_timeout:
-// reconcile_before_retry, terminal_states, unknown_after_seconds, on_unresolved: require_human_review) are accepted with the
-// values that this executor keeps; another value is an error that says so. Errors: invalid_argument with the member's path.
+//   "call_timeout_ms":250,"lease_ms":600,"unknown_after_ms":2000,"check_initial_ms":20,"check_max_ms":200,"max_attempts":10,
+//   "retry_horizon_ms":60000}}}
+// Each duration may also be written with a unit ("unknown_after":"15m") or in seconds
+// ("unknown_after_seconds":900). The guide's own members (operation_key: required,
+// retry.reuse_operation_key: true, retry.on_timeout: reconcile_before_retry, terminal_states,
+// unknown_after_seconds, on_unresolved: require_human_review) are accepted with the values that
+// this executor keeps; another value is an error that says so. Errors: invalid_argument with the
+// member's path.
 Result<Policy> policy_from_json(const Json& json);
+
+// One tool's members, from a place in a document (policy_file.h reads the rest); the first mistake
+// is noted there. The caller ends with refuse_others().
+ToolPolicy read_tool_policy(YamlCursor& map);
 
 }  // namespace onceproof

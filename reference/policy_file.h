@@ -1,0 +1,48 @@
+// The policy as people write it: the guide's `tool_policy` YAML, and what each provider promises.
+//
+//     provider:                                  # the promises; for every tool that has no block
+//     of its own
+//       key_dedup: {header: Idempotency-Key, window: 24h}
+//       lookup: {by: key, complete: true, index_delay: 2s}
+//       max_in_flight: 30s
+//       no_effect: [{status: 400}, {status: 422, error: validation_failed}]
+//     tool_policy:
+//       create_payment:
+//         operation_key: required
+//         retry: {reuse_operation_key: true, on_timeout: reconcile_before_retry}
+//         terminal_states: [succeeded, failed_final]
+//         unknown_after: 15m                     # or the guide's unknown_after_seconds: 900
+//         on_unresolved: require_human_review
+//         fields: {amount_minor: minor_units, currency: currency, note: [absent_if_null, trim]}
+//         result_fields: [status]
+//       send_email:
+//         provider: {lookup: null}
+//
+// Every member but tool_policy may be left out; the defaults stand in policy.h and guarantees.h.
+// Unknown members are errors.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "reference/guarantees.h"
+#include "reference/policy.h"
+
+namespace onceproof {
+
+struct PolicyFile {
+  Policy policy;
+  std::map<std::string, Guarantees>
+      guarantees;  // by action; one for each tool: without a block, promises nothing
+};
+
+// `name` stands for the source in messages. Errors: parse_failed as "name:line:column: path: ...",
+// limit_exceeded.
+Result<PolicyFile> parse_policy(std::string_view yaml, std::string name);
+// Errors: those, and not_found, io_failed.
+Result<PolicyFile> read_policy_file(const std::filesystem::path& path);
+
+}  // namespace onceproof
