@@ -1,0 +1,117 @@
+#include "reference/journal_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "reference/operation_key.h"
+
+namespace onceproof {
+namespace {
+
+constexpr std::size_t kLongestName = 200;
+constexpr std::size_t kLongestAction = 80;  // the guide's VARCHAR(80)
+
+Result<void> check_length(std::string_view member, std::string_view text, std::size_t least,
+                          std::size_t most) {
+  if (text.size() >= least && text.size() <= most) return {};
+  return fail(ErrorCode::invalid_argument,
+              fmt::format("{}: {} bytes; it must have {} to {}", member, text.size(), least, most));
+}
+
+bool is_sha256_hex(std::string_view text) {
+  return text.size() == 64 && std::ranges::all_of(text, [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+std::string shown(std::string_view untrusted) {
+  return escape_terminal(shorten(untrusted, kLongestName));
+}
+
+}  // namespace
+
+Result<void> check_registration(const Operation& operation) {
+  return check_operation_key(operation.operation_key)
+      .and_then([&] { return check_length("tenant", operation.tenant, 0, kLongestName); })
+      .and_then([&] { return check_length("intent_id", operation.intent_id, 1, kLongestName); })
+      .and_then(
+          [&] { return check_length("action_type", operation.action_type, 1, kLongestAction); })
+      .and_then([&]() -> Result<void> {
+        if (is_sha256_hex(operation.request_hash)) return {};
+        return fail(ErrorCode::invalid_argument,
+                    "request_hash: it must be SHA-256 in 64 lower-case hexadecimal digits");
+      });
+}
+
+Operation registered_form(const Operation& operation) {
+  Operation row;
+  row.operation_key = operation.operation_key;
+  row.tenant = operation.tenant;
+  row.intent_id = operation.intent_id;
+  row.action_type = operation.action_type;
+  row.request_hash = operation.request_hash;
+  row.hash_version = operation.hash_version;
+  row.field_digests = operation.field_digests;
+  row.created_at = operation.created_at;
+  row.updated_at = operation.created_at;
+  return row;
+}
+
+tl::unexpected<Error> no_such_operation(std::string_view operation_key) {
+  return fail(ErrorCode::not_found,
+              fmt::format("no operation '{}' in the journal", shown(operation_key)));
+}
+
+tl::unexpected<Error> key_of_another_intent(const Operation& stored) {
+  return fail(ErrorCode::already_exists,
+              fmt::format("operation_key '{}' belongs to another intent; an intent has one key, "
+                          "and a key one intent",
+                          shown(stored.operation_key)));
+}
+
+tl::unexpected<Error> no_external_id(std::string_view operation_key) {
+  return fail(ErrorCode::invalid_argument,
+              fmt::format("{}: a success needs the provider's external_id", shown(operation_key)));
+}
+
+tl::unexpected<Error> claim_refused(const Operation& stored, const ClaimRequest& request) {
+  const auto key = shown(stored.operation_key);
+  const bool alive = stored.status == Status::in_progress && stored.lease_until &&
+                     request.now <= *stored.lease_until;
+  if (alive) {
+    return fail(ErrorCode::lease_held,
+                fmt::format("{}: '{}' holds the lease of attempt {} until {}", key,
+                            shown(stored.lease_owner), stored.attempt_count,
+                            to_rfc3339(*stored.lease_until)));
+  }
+  if (stored.review_since) {
+    return fail(ErrorCode::stale_attempt,
+                fmt::format("{}: it is in review; a person decides", key));
+  }
+  return fail(
+      ErrorCode::stale_attempt,
+      fmt::format("{}: it is {} after {} attempts, and the claim expected {}; read it again", key,
+                  to_text(stored.status), stored.attempt_count, request.expected_attempt));
+}
+
+tl::unexpected<Error> write_refused(const Operation& stored, std::int64_t attempt) {
+  return fail(ErrorCode::stale_attempt,
+              fmt::format("{}: attempt {} may not change it; it is {}{} and its last attempt is {}",
+                          shown(stored.operation_key), attempt, to_text(stored.status),
+                          stored.review_since ? " (in review)" : "", stored.attempt_count));
+}
+
+std::string claimed_detail(std::int64_t attempt) {
+  return fmt::format("attempt {}", attempt);
+}
+
+std::string confirmed_detail(std::int64_t attempt, const Operation& stored,
+                             std::string_view external_id) {
+  const std::string late =
+      attempt == stored.attempt_count ? "" : fmt::format(" of {}", stored.attempt_count);
+  return fmt::format("attempt {}{}, external_id {}", attempt, late, external_id);
+}
+
+}  // namespace onceproof

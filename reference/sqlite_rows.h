@@ -1,0 +1,85 @@
+// One connection to the journal's file with its statements, prepared once, and the way from a row
+// to an Operation and back. One thread at a time. Invariant: a statement that is not in use is
+// reset, so that no read transaction stays open.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/sqlite.h"
+#include "reference/journal.h"
+
+namespace onceproof {
+
+// Every statement that the journal runs; the texts stand in sqlite_rows.cc.
+enum class Sql {
+  load,          // ?1 operation_key
+  load_status,   // ?1 operation_key -> status
+  find,          // ?1 tenant, ?2 action_type, ?3 intent_id
+  list,          // ?1 limit
+  list_status,   // ?1 limit, ?2 status
+  events,        // ?1 operation_key
+  insert,        // bind_new
+  insert_event,  // bind_event
+  claim,
+  mark_succeeded,
+  note_event,  // event_count + 1, nothing else
+  mark_failed_final,
+  mark_unknown,
+  release_for_retry,
+  escalate,
+  due_keys,
+  hold,
+  purge,
+  purge_events,
+  count,  // how many there are
+};
+
+class JournalConnection {
+ public:
+  explicit JournalConnection(Database database) : database_(std::move(database)) {}
+
+  // Resets the statement at the end of its life.
+  class Use {
+   public:
+    explicit Use(Statement& statement) : statement_(&statement) {}
+    Use(Use&& other) noexcept : statement_(std::exchange(other.statement_, nullptr)) {}
+    Use& operator=(Use&&) = delete;
+    ~Use() {
+      if (statement_ != nullptr) statement_->reset();
+    }
+    Statement* operator->() { return statement_; }
+    Statement& operator*() { return *statement_; }
+
+   private:
+    Statement* statement_;
+  };
+  Result<Use> use(Sql sql);
+  Database& database() { return database_; }
+
+ private:
+  Database database_;
+  std::array<std::optional<Statement>, static_cast<std::size_t>(Sql::count)> statements_;
+};
+
+std::int64_t to_column(CivilTime time);
+std::optional<std::int64_t> to_column(const std::optional<CivilTime>& time);
+std::optional<std::string> text_or_null(std::string_view text);
+
+// Errors: journal_corrupt (a status or a JSON text that no journal writes).
+Result<Operation> read_operation(const Statement& row);
+Result<Event> read_event(const Statement& row);
+// Runs a statement whose parameters are bound: its one row or none; all its rows.
+Result<std::optional<Operation>> read_one(Statement& statement);
+Result<std::vector<Operation>> read_all(Statement& statement);
+
+// All columns of a new row. `due_at` as in the schema.
+void bind_new(Statement& statement, const Operation& operation,
+              const std::optional<CivilTime>& due_at, std::int64_t event_count);
+void bind_event(Statement& statement, const Event& event);
+
+}  // namespace onceproof

@@ -1,0 +1,184 @@
+#include "reference/sqlite_schema.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace onceproof {
+namespace {
+
+constexpr std::int64_t kApplicationId = 0x4f6e6365;  // "Once"
+
+// Never change a migration that was released: add the next one.
+constexpr std::array<const char*, kSchemaVersion> kMigrations{R"sql(
+-- Times are milliseconds since 1970-01-01 UTC, from the caller's clock. Texts that are not there are NULL.
+CREATE TABLE agent_operations (
+  operation_key    TEXT    NOT NULL PRIMARY KEY CHECK (length(operation_key) BETWEEN 1 AND 200),
+  tenant           TEXT    NOT NULL,
+  intent_id        TEXT    NOT NULL,
+  action_type      TEXT    NOT NULL,
+  request_hash     TEXT    NOT NULL CHECK (length(request_hash) = 64),
+  hash_version     INTEGER NOT NULL,
+  field_digests    TEXT    NOT NULL,
+  status           TEXT    NOT NULL CHECK (status IN
+                     ('pending', 'in_progress', 'unknown', 'succeeded', 'failed_final')),
+  attempt_count    INTEGER NOT NULL CHECK (attempt_count >= 0),
+  first_attempt_at INTEGER,
+  last_attempt_at  INTEGER,
+  lease_owner      TEXT,
+  lease_until      INTEGER,
+  external_id      TEXT,
+  result_json      TEXT,
+  error_code       TEXT,
+  check_count      INTEGER NOT NULL DEFAULT 0,
+  unknown_since    INTEGER,
+  next_check_at    INTEGER,
+  review_since     INTEGER,
+  resolved_by      TEXT,
+  due_at           INTEGER,            -- when a reconciler may take it; NULL: nothing to do by itself
+  event_count      INTEGER NOT NULL,   -- seq of its last event
+  created_at       INTEGER NOT NULL,
+  updated_at       INTEGER NOT NULL,
+  UNIQUE (tenant, action_type, intent_id),
+  CHECK ((status = 'in_progress') = (lease_until IS NOT NULL)),
+  CHECK (status <> 'succeeded' OR external_id IS NOT NULL),
+  CHECK (status <> 'unknown' OR unknown_since IS NOT NULL),
+  CHECK (review_since IS NULL OR status = 'unknown')
+) STRICT;
+
+CREATE INDEX operations_due ON agent_operations (due_at, operation_key) WHERE due_at IS NOT NULL;
+
+CREATE TABLE operation_events (
+  operation_key TEXT    NOT NULL,
+  seq           INTEGER NOT NULL CHECK (seq > 0),
+  at            INTEGER NOT NULL,
+  actor         TEXT    NOT NULL,
+  from_status   TEXT    CHECK (from_status IN
+                  ('pending', 'in_progress', 'unknown', 'succeeded', 'failed_final')),
+  to_status     TEXT    NOT NULL CHECK (to_status IN
+                  ('pending', 'in_progress', 'unknown', 'succeeded', 'failed_final')),
+  reason        TEXT    NOT NULL,
+  detail        TEXT    NOT NULL,
+  PRIMARY KEY (operation_key, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER events_are_never_changed BEFORE UPDATE ON operation_events
+BEGIN SELECT RAISE(ABORT, 'operation_events is append-only'); END;
+
+-- Retention deletes an operation first and its events after it.
+CREATE TRIGGER events_go_with_their_operation BEFORE DELETE ON operation_events
+WHEN EXISTS (SELECT 1 FROM agent_operations WHERE operation_key = OLD.operation_key)
+BEGIN SELECT RAISE(ABORT, 'operation_events is append-only'); END;
+
+CREATE TRIGGER unfinished_operations_stay BEFORE DELETE ON agent_operations
+WHEN OLD.status NOT IN ('succeeded', 'failed_final')
+BEGIN SELECT RAISE(ABORT, 'an operation that is not terminal is never deleted'); END;
+
+CREATE TRIGGER an_end_is_final BEFORE UPDATE OF status ON agent_operations
+WHEN OLD.status IN ('succeeded', 'failed_final') AND NEW.status <> OLD.status
+BEGIN SELECT RAISE(ABORT, 'a terminal status never changes'); END;
+
+CREATE TRIGGER what_was_intended_stays BEFORE UPDATE OF
+  operation_key, tenant, intent_id, action_type, request_hash, hash_version, field_digests, created_at
+ON agent_operations
+BEGIN SELECT RAISE(ABORT, 'the intent of an operation never changes'); END;
+)sql"};
+
+Result<std::int64_t> read_pragma(Database& database, std::string_view pragma) {
+  auto statement = database.prepare(fmt::format("PRAGMA {}", pragma));
+  if (!statement) return tl::unexpected(statement.error());
+  const auto row = statement->step();
+  if (!row) return tl::unexpected(row.error());
+  return statement->integer(0);
+}
+
+Result<bool> is_empty(Database& database) {
+  auto statement = database.prepare("SELECT 1 FROM sqlite_schema LIMIT 1");
+  if (!statement) return tl::unexpected(statement.error());
+  return statement->step().map([](bool row) { return !row; });
+}
+
+// The version of a file that is ours; 0: a new file.
+Result<std::int64_t> read_version(Database& database, const std::filesystem::path& path) {
+  const auto application = read_pragma(database, "application_id");
+  if (!application) return tl::unexpected(application.error());
+  const auto version = read_pragma(database, "user_version");
+  if (!version) return version;
+  const auto empty = is_empty(database);
+  if (!empty) return tl::unexpected(empty.error());
+  const bool fresh = *empty && *application == 0 && *version == 0;
+  if (!fresh && *application != kApplicationId) {
+    return fail(
+        ErrorCode::unsupported,
+        fmt::format("{} is an SQLite file of another program; a journal needs a file of its own",
+                    path.string()));
+  }
+  if (*version > kSchemaVersion) {
+    return fail(ErrorCode::unsupported,
+                fmt::format("{} has schema version {}, and this program knows versions up to {}; "
+                            "use a newer onceproof",
+                            path.string(), *version, kSchemaVersion));
+  }
+  return version;
+}
+
+// A query that finds what must not be; the first find is told.
+Result<void> expect_none(Database& database, const std::filesystem::path& path,
+                         std::string_view what, std::string_view sql) {
+  auto statement = database.prepare(sql);
+  if (!statement) return tl::unexpected(statement.error());
+  const auto row = statement->step();
+  if (!row) return tl::unexpected(row.error());
+  if (!*row) return {};
+  return fail(ErrorCode::journal_corrupt,
+              fmt::format("{}: {}: {}", path.string(), what, statement->text(0)));
+}
+
+}  // namespace
+
+Result<void> migrate(Database& database, const std::filesystem::path& path) {
+  auto version = read_version(database, path);
+  if (!version) return tl::unexpected(version.error());
+  if (*version == kSchemaVersion) return {};
+  auto transaction = Transaction::begin(database);
+  if (!transaction) return tl::unexpected(transaction.error());
+  version = read_version(database, path);  // another process may have been faster
+  if (!version) return tl::unexpected(version.error());
+  for (auto next = static_cast<std::size_t>(*version); next < kMigrations.size(); ++next) {
+    if (auto done = database.execute(kMigrations[next]); !done) return done;
+  }
+  const auto marks = fmt::format("PRAGMA application_id={}; PRAGMA user_version={};",
+                                 kApplicationId, kSchemaVersion);
+  if (auto done = database.execute(marks.c_str()); !done) return done;
+  return transaction->commit();
+}
+
+Result<void> check_integrity(Database& database, const std::filesystem::path& path, bool full) {
+  if (!full) {
+    return expect_none(database, path, "damaged",
+                       "SELECT * FROM pragma_quick_check(1) WHERE quick_check <> 'ok'");
+  }
+  return expect_none(database, path, "damaged",
+                     "SELECT * FROM pragma_integrity_check(1) WHERE integrity_check <> 'ok'")
+      .and_then([&] {
+        return expect_none(
+            database, path, "the status is not that of the last event",
+            "SELECT o.operation_key FROM agent_operations o LEFT JOIN operation_events e"
+            " ON e.operation_key = o.operation_key AND e.seq = o.event_count"
+            " WHERE e.to_status IS NOT o.status LIMIT 1");
+      })
+      .and_then([&] {
+        return expect_none(database, path, "an event is missing",
+                           "SELECT o.operation_key FROM agent_operations o WHERE o.event_count <>"
+                           " (SELECT count(*) FROM operation_events e"
+                           "  WHERE e.operation_key = o.operation_key) LIMIT 1");
+      })
+      .and_then([&] {
+        return expect_none(database, path, "events without an operation",
+                           "SELECT e.operation_key FROM operation_events e WHERE NOT EXISTS"
+                           " (SELECT 1 FROM agent_operations o"
+                           "  WHERE o.operation_key = e.operation_key) LIMIT 1");
+      });
+}
+
+}  // namespace onceproof
