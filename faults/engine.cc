@@ -1,0 +1,87 @@
+#include "faults/engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace onceproof::faults {
+namespace {
+
+constexpr std::size_t kMaxFaults = 1'000;
+
+bool agrees(const std::optional<std::string>& wanted, const std::string& actual) {
+  return !wanted || *wanted == actual;
+}
+
+bool matches(const Fault& fault, Point point, const RequestFacts& facts) {
+  return fault.at == point && agrees(fault.on.service, facts.service) &&
+         agrees(fault.on.route, facts.route) && agrees(fault.on.business_ref, facts.business_ref) &&
+         agrees(fault.on.key, facts.key) && agrees(fault.on.worker, facts.worker);
+}
+
+}  // namespace
+
+Engine::Engine(Clock& clock) : clock_(clock) {}
+
+Result<std::string> Engine::arm(Fault fault) {
+  if (auto checked = check_fault(fault); !checked) return tl::unexpected(checked.error());
+  auto state = state_.lock();
+  if (state->records.size() >= kMaxFaults) {
+    return fail(ErrorCode::limit_exceeded,
+                fmt::format("{} faults are armed already; clear some first", kMaxFaults));
+  }
+  const auto taken = [&](const std::string& name) {
+    return std::ranges::any_of(
+        state->records, [&](const FaultRecord& record) { return record.fault.name == name; });
+  };
+  for (std::size_t n = state->records.size() + 1; fault.name.empty(); ++n) {
+    if (auto name = fmt::format("fault-{}", n); !taken(name)) fault.name = std::move(name);
+  }
+  if (taken(fault.name)) {
+    return fail(ErrorCode::already_exists,
+                fmt::format("a fault named '{}' is there already; names are unique",
+                            escape_terminal(fault.name)));
+  }
+  FaultRecord record;
+  record.fault = std::move(fault);
+  record.armed_at = clock_.monotonic();
+  state->records.push_back(std::move(record));
+  return state->records.back().fault.name;
+}
+
+void Engine::heal() {
+  auto state = state_.lock();
+  for (auto& record : state->records) {
+    if (record.firings.size() < record.fault.times) record.released = true;
+  }
+}
+
+void Engine::reset() {
+  state_.lock()->records.clear();
+}
+
+std::optional<Firing> Engine::visit(Point point, const RequestFacts& facts) {
+  auto state = state_.lock();
+  FaultRecord* strikes = nullptr;
+  for (auto& record : state->records) {
+    if (record.released || !matches(record.fault, point, facts)) continue;
+    ++record.visits;
+    const bool due = record.visits >= record.fault.on.nth &&
+                     record.visits - record.fault.on.nth < record.fault.times;
+    if (due && strikes == nullptr) strikes = &record;
+  }
+  if (strikes == nullptr) return std::nullopt;
+  Firing firing{strikes->fault.name, point, strikes->fault.action, facts.request,
+                clock_.monotonic()};
+  strikes->firings.push_back(firing);
+  strikes->firings.back().action.body.clear();  // the fault has it; a copy a firing could be much
+  return firing;
+}
+
+std::vector<FaultRecord> Engine::records() const {
+  return state_.lock()->records;
+}
+
+}  // namespace onceproof::faults

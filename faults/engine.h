@@ -1,6 +1,6 @@
 // The armed faults of one fake (or one cell), and the log of what they did.
-// Invariant: a fault fires for exactly `times` visits, from the nth matching one; each firing is logged with its request.
-// Thread-safe: visits from concurrent requests are counted in one order.
+// Invariant: a fault fires for exactly `times` visits, from the nth matching one; each firing is
+// logged with its request. Thread-safe: visits from concurrent requests are counted in one order.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ namespace onceproof::faults {
 struct RequestFacts {
   std::string service;
   std::string route;
-  std::string business_ref;  // empty: none
-  std::string key;           // empty: none
-  std::string worker;        // empty: not known
+  std::string business_ref;   // empty: none
+  std::string key;            // empty: none
+  std::string worker;         // empty: not known
   std::uint64_t request = 0;  // its number in the wire log, from 1
 };
 
 struct Firing {
   std::string fault;  // its name
   Point point;
-  Action action;
+  Action action;  // without its body
   std::uint64_t request;
   MonotonicTime at;
 };
@@ -45,15 +45,17 @@ class Engine {
  public:
   explicit Engine(Clock& clock);
 
-  // Errors: already_exists (the name is taken), limit_exceeded (1,000 faults).
-  Result<void> arm(Fault fault);
-  // No fault fires after this; the records stay.
+  // A fault without a name is called "fault-N" after its place. Returns the name.
+  // Errors: invalid_argument (check_fault), already_exists (the name is taken), limit_exceeded
+  // (1,000 faults).
+  Result<std::string> arm(Fault fault);
+  // No fault that is armed now fires after this; the records stay. One armed later is live.
   void heal();
   // Forgets everything.
   void reset();
 
-  // The action to carry out here, if an armed fault strikes. The first armed fault that matches wins; every matching fault
-  // counts the visit.
+  // The action to carry out here (with its body), if an armed fault strikes. The first armed fault
+  // that matches wins; every matching fault counts the visit.
   std::optional<Firing> visit(Point point, const RequestFacts& facts);
 
   std::vector<FaultRecord> records() const;
@@ -61,7 +63,6 @@ class Engine {
  private:
   struct State {
     std::vector<FaultRecord> records;
-    bool healed = false;
   };
   Clock& clock_;
   mutable Guarded<State> state_;

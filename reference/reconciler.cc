@@ -1,0 +1,56 @@
+#include "reference/reconciler.h"
+
+#include <algorithm>
+
+#include "reference/turn.h"
+
+namespace onceproof {
+namespace {
+
+bool is_settled(const Operation& operation) {
+  return is_terminal(operation.status) || operation.review_since.has_value();
+}
+
+}  // namespace
+
+Reconciler::Reconciler(ExecutorParts parts) : parts_(std::move(parts)) {}
+
+Result<ReconcilePass> Reconciler::run_once(std::size_t batch) {
+  Milliseconds hold{0};
+  for (const auto& [action, tool] : parts_.policy.tools) hold = std::max(hold, tool.lease);
+  auto due = parts_.journal.take_due(parts_.clock.civil(), hold, batch);
+  if (!due) return tl::unexpected(due.error());
+  ReconcilePass pass;
+  for (const Operation& operation : *due) {
+    ++pass.checked;
+    if (settle(operation)) ++pass.settled;
+  }
+  return pass;
+}
+
+// True: it is terminal or in review now.
+bool Reconciler::settle(const Operation& operation) {
+  const auto tool = parts_.policy.find_tool(operation.action_type);
+  const auto provider = parts_.providers.find(operation.action_type);
+  // Registered by a worker with another policy: that one settles it.
+  if (!tool || provider == parts_.providers.end()) return false;
+  const Decision decision = parts_.protocol.on_due(
+      operation, **tool, provider->second->guarantees(), parts_.clock.civil());
+  if (decision.what != Do::verify) return is_settled(operation);
+  Turn turn(parts_, **tool, *provider->second);
+  Turn::Verified verified = turn.verify(operation);
+  if (verified.decision.what == Do::claim_and_call) {
+    verified.recorded = turn.leave_to_submit(operation);
+  }
+  return is_settled(verified.recorded.operation);
+}
+
+void Reconciler::run(std::stop_token stop, Milliseconds interval) {
+  while (!stop.stop_requested()) {
+    // An unavailable journal is asked again after the interval, as if nothing had been due.
+    static_cast<void>(run_once());
+    if (!parts_.clock.wait_for(interval, stop)) return;
+  }
+}
+
+}  // namespace onceproof

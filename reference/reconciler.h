@@ -1,8 +1,10 @@
-// Settles what is unknown: asks the provider, records what is proved, escalates in the end. Never repeats a call blindly.
-// A driver of reference/protocol. One pass, or a loop with a stop token. Source: guide, step 7.
+// Settles what is unknown: asks the provider, records what is proved, escalates in the end. Never
+// repeats a call blindly. A driver of reference/protocol. One pass, or a loop with a stop token.
+// Source: guide, step 7.
 #pragma once
 
 #include <cstddef>
+#include <stop_token>
 
 #include "reference/executor.h"
 
@@ -16,12 +18,15 @@ struct ReconcilePass {
 class Reconciler {
  public:
   explicit Reconciler(ExecutorParts parts);
-  // Takes what is due, at most `batch`, and drives each one as far as it goes. A released operation is called again here only if
-  // its parameters are at hand (they are not kept by default): else it waits, pending, for the next submit.
+  // Takes what is due, at most `batch`, and drives each one as far as it goes. A released operation
+  // is called again here only if its parameters are at hand (they are not kept by default): else it
+  // waits, pending, for the next submit.
   Result<ReconcilePass> run_once(std::size_t batch = 100);
   void run(std::stop_token stop, Milliseconds interval);
 
  private:
+  bool settle(const Operation& operation);
+
   ExecutorParts parts_;
 };
 
