@@ -1,8 +1,9 @@
 // Every request as the fake received it and what became of it: the judge's eyewitness.
-// Invariant: entries are numbered from 1 in the order in which their last byte arrived, and never removed while a cell runs.
+// Invariant: entries are numbered from 1 in the order in which their last byte arrived, without gaps.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -57,20 +58,30 @@ Json to_json(const WireEntry& entry, MonotonicTime start);  // times as ms since
 
 class WireLog {
  public:
+  // A cell never comes near it; a fake that is left running forgets its oldest entries.
+  static constexpr std::size_t kKept = 100'000;
+
   // Adds an entry and returns its number.
   std::uint64_t add(WireEntry entry);
-  // Changes one entry under the lock.
+  // Changes one entry under the lock; one that is no longer kept is left alone.
   template <typename Change>
   void update(std::uint64_t number, Change&& change) {
-    auto entries = entries_.lock();
-    change((*entries)[number - 1]);
+    auto state = state_.lock();
+    const auto first = state->added - state->entries.size() + 1;
+    if (number >= first && number <= state->added) change(state->entries[number - first]);
   }
-  std::vector<WireEntry> entries() const;
-  std::size_t size() const;
+  // Oldest first; at most `limit` of those whose number is greater than `after`.
+  std::vector<WireEntry> entries(std::uint64_t after = 0, std::size_t limit = kKept) const;
+  // How many were ever added.
+  std::uint64_t size() const;
   void clear();
 
  private:
-  mutable Guarded<std::vector<WireEntry>> entries_;
+  struct State {
+    std::deque<WireEntry> entries;
+    std::uint64_t added = 0;
+  };
+  mutable Guarded<State> state_;
 };
 
 }  // namespace onceproof::fakes

@@ -13,7 +13,9 @@
 #include "fakes/ledger.h"
 #include "fakes/wire_log.h"
 #include "faults/engine.h"
+#include "fakes/profile.h"
 #include "scenarios/scenario.h"
+#include "scenarios/times.h"
 
 namespace onceproof::scenarios {
 
@@ -67,6 +69,8 @@ struct History {
   Scenario scenario;
   std::string service;
   std::string profile;
+  fakes::Profile provider;           // what the fake guaranteed, with the times of this cell
+  CellTimes times;
   bool reference_sut = false;        // the reference or a mutant of it: step expectations under `reference` count
   MonotonicTime start;
   std::map<std::string, IntentRecord> intents;

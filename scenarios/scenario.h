@@ -62,6 +62,7 @@ struct Scenario {
   std::string guide;                       // "step 7", for people; may be empty
   std::vector<std::string> reports;        // "R01": the field reports it comes from
   std::string control_of;                  // name of the scenario that this one is the control of; may be empty
+  std::string twin;                        // same symptom for the client, opposite truth at the provider; may be empty
   std::vector<std::string> services;       // ["payments"]
   std::vector<std::string> profiles;
   int workers = 1;                         // "w1".."wN", started before the first step

@@ -28,6 +28,7 @@ struct Verdict {
   std::vector<Violation> violations;
 };
 
+using onceproof::to_text;  // of times: not to be hidden by the next
 std::string_view to_text(VerdictKind kind);
 
 }  // namespace onceproof::scenarios

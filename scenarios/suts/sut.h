@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -17,35 +18,47 @@ namespace onceproof::scenarios {
 
 // How to start workers of a SUT; from a manifest, or the reference's own command.
 struct SutSpec {
-  std::string name;                       // "reference", "my-executor"
-  std::vector<std::string> command;       // argv; found by PATH
-  std::filesystem::path working_dir;      // empty: ours
-  std::vector<std::string> env;           // names of environment variables that are passed on, beside PATH, HOME, LANG, TMPDIR
-  bool reference = false;                 // the reference or a mutant of it
-  std::string mutant;                     // name, if it is one
-  Milliseconds start_timeout{5'000};      // from spawn to "ready"
-  Milliseconds answer_timeout{10'000};    // for one message
+  std::string name;                   // "reference", "my-executor"
+  std::vector<std::string> command;   // argv; found by PATH
+  std::filesystem::path working_dir;  // empty: ours
+  // The whole environment of a worker: what the manifest says, over what cli/ lets through.
+  std::map<std::string, std::string> environment;
+  bool reference = false;               // the reference or a mutant of it
+  std::string mutant;                   // name, if it is one
+  Milliseconds start_timeout{5'000};    // from spawn to "ready"
+  Milliseconds answer_timeout{10'000};  // for one message
 };
 
-// One worker process of a SUT that speaks JSON Lines (docs/sut-protocol.md). Driven by one thread, except kill().
+// How a worker ended.
+struct Ending {
+  std::string how;            // "exit code 0", "signal 9 (SIGKILL)"
+  bool needed_force = false;  // it did not end when it was asked to
+  std::string unasked;        // the first line on stdout that answered nothing; empty: none
+};
+
+// One worker process of a SUT that speaks JSON Lines (docs/sut-protocol.md). Driven by one thread,
+// except kill(), alive() and stderr_tail(). Its stderr is read all the time: it may be as chatty as
+// it likes.
 class Worker {
  public:
   virtual ~Worker() = default;  // kills the process group and reaps it; bounded
 
-  // Sends one message (a line). Errors: sut_failed if the pipe is closed.
+  // Sends one message (a line); bounded. Errors: sut_failed if the pipe is closed or not read.
   virtual Result<void> send(const Json& message) = 0;
-  // The next message within the time. Errors: timed_out, sut_failed (garbage, exit, too long a line), interrupted.
+  // The next message within the time. Errors: timed_out, sut_failed (garbage, exit, too long a
+  // line), interrupted.
   virtual Result<Json> receive(MonotonicTime deadline, std::stop_token stop) = 0;
   // SIGKILL to the whole group, and waits until it is dead. Any thread.
   virtual void kill() = 0;
-  // Asked to end, then killed. Returns how it ended: "exit code 0", "signal 9".
-  virtual std::string stop(Milliseconds patience) = 0;
+  // Asked to end, then killed.
+  virtual Ending stop(Milliseconds patience) = 0;
   virtual bool alive() = 0;
   virtual int pid() const = 0;
-  virtual std::string stderr_tail() const = 0;  // the last 4 KiB
+  virtual std::string stderr_tail() = 0;  // the last 4 KiB
 };
 
 // Starts a process. Errors: sut_failed with the command and the reason (not found, not executable).
-Result<std::unique_ptr<Worker>> start_exec_worker(const SutSpec& spec, const std::string& worker_name, Clock& clock);
+Result<std::unique_ptr<Worker>> start_exec_worker(const SutSpec& spec,
+                                                  const std::string& worker_name, Clock& clock);
 
 }  // namespace onceproof::scenarios

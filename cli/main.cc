@@ -1,0 +1,121 @@
+// The only main: picks the real clock, reads the environment, turns signals into a stop token, calls one command.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <pthread.h>
+#include <string_view>
+#include <thread>
+#include <unistd.h>
+#include <variant>
+
+#include "base/text.h"
+#include "cli/commands.h"
+
+namespace onceproof::cli {
+namespace {
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+// What a SUT gets of our environment: no secret of ours is among it.
+std::map<std::string, std::string> sut_environment() {
+  std::map<std::string, std::string> kept;
+  for (const char* name : {"PATH", "HOME", "LANG", "TMPDIR"}) {
+    if (auto value = environment(name); !value.empty()) kept[name] = std::move(value);
+  }
+  return kept;
+}
+
+std::string own_path() {
+  std::error_code ec;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", ec);
+  return ec ? std::string("onceproof") : path.string();
+}
+
+template <typename... Handlers>
+struct Overloaded : Handlers... {
+  using Handlers::operator()...;
+};
+
+ExitCode dispatch(const Command& command, const Context& context) {
+  return std::visit(Overloaded{[&](const RunArgs& a) { return run_command(a, context); },
+                               [&](const ListArgs& a) { return list_command(a, context); },
+                               [&](const WorkerArgs& a) { return worker_command(a, context); },
+                               [&](const ServeArgs& a) { return serve_command(a, context); },
+                               [&](const ErrorsArgs& a) { return errors_command(a, context); }},
+                    command);
+}
+
+// Blocks SIGINT and SIGTERM in every thread and waits for them in one: handlers would run anywhere.
+class SignalWatch {
+ public:
+  SignalWatch() {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGINT);
+    sigaddset(&signals_, SIGTERM);
+    sigaddset(&signals_, SIGUSR1);  // ours: ends the watch
+    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    watcher_ = std::jthread([this] {
+      int signal = 0;
+      while (sigwait(&signals_, &signal) == 0 && signal != SIGUSR1) stop_.request_stop();
+    });
+  }
+  ~SignalWatch() { pthread_kill(watcher_.native_handle(), SIGUSR1); }
+  std::stop_token token() const { return stop_.get_token(); }
+
+ private:
+  sigset_t signals_{};
+  std::stop_source stop_;
+  std::jthread watcher_;
+};
+
+ExitCode run(int argc, char** argv) {
+  auto parsed = parse_command_line(argc, argv);
+  if (const auto* code = std::get_if<ExitCode>(&parsed)) return *code;
+  const auto& command = std::get<Command>(parsed);
+  std::signal(SIGPIPE, SIG_IGN);
+  RealClock clock;
+  std::optional<SignalWatch> signals;
+  // A worker keeps the default: it is meant to be killed, and Ctrl-C is its runner's business.
+  if (!std::holds_alternative<WorkerArgs>(command)) signals.emplace();
+  const bool terminal = isatty(STDOUT_FILENO) == 1;
+  const std::string via = environment("ONCEPROOF_COMMAND");
+  const Context context{.clock = clock,
+                        .stop = signals ? signals->token() : std::stop_token{},
+                        .command = via.empty() ? "onceproof" : via,
+                        .terminal = terminal && environment("TERM") != "dumb",
+                        .color = terminal && environment("NO_COLOR").empty() &&
+                                 environment("TERM") != "dumb",
+                        .admin_token = environment("ONCEPROOF_ADMIN_TOKEN"),
+                        .version = ONCEPROOF_VERSION,
+                        .program = own_path(),
+                        .sut_environment = sut_environment()};
+  return dispatch(command, context);
+}
+
+}  // namespace
+
+ExitCode complain(const Error& error) {
+  std::fprintf(stderr, "onceproof: %s\n", escape_terminal(error.message).c_str());
+  return error.code == ErrorCode::interrupted ? kInterrupted : kUnusable;
+}
+
+}  // namespace onceproof::cli
+
+int main(int argc, char** argv) {
+  try {
+    return onceproof::cli::run(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "onceproof: internal error: %s. This is a bug; please report it.\n",
+                 onceproof::escape_terminal(e.what()).c_str());
+  } catch (...) {
+    std::fprintf(stderr, "onceproof: internal error. This is a bug; please report it.\n");
+  }
+  return onceproof::cli::kInternal;
+}

@@ -1,0 +1,53 @@
+#include "reports/run_report.h"
+
+#include <fmt/format.h>
+
+namespace onceproof::reports {
+namespace {
+
+std::string quoted(const std::string& word) {
+  const bool plain = !word.empty() && word.find_first_not_of(
+                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                          "0123456789_-./=:@%+,") == std::string::npos;
+  if (plain) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+}  // namespace
+
+Summary summarise(const RunReport& report) {
+  Summary summary;
+  for (const auto& cell : report.cells) {
+    ++summary.cells;
+    switch (cell.verdict.kind) {
+      case scenarios::VerdictKind::pass:
+        ++summary.passed;
+        break;
+      case scenarios::VerdictKind::violated:
+        ++summary.violated;
+        break;
+      case scenarios::VerdictKind::inconclusive:
+        ++summary.inconclusive;
+        break;
+      case scenarios::VerdictKind::unsupported:
+        ++summary.unsupported;
+        break;
+    }
+  }
+  return summary;
+}
+
+std::string reproduce_line(const RunReport& report, const scenarios::CellResult& cell) {
+  const auto& file = cell.history.scenario.file;
+  // A scenario of the catalogue is called by name, another one by its file.
+  const std::string scenario = file.find('/') == std::string::npos ? cell.scenario : file;
+  std::string line = fmt::format("{} run {} --filter {} --seed {}", report.command,
+                                 quoted(scenario), quoted(cell.id), report.seed);
+  if (!report.mutant.empty()) line += " --mutant " + quoted(report.mutant);
+  if (!report.manifest.empty()) line += " --sut " + quoted(report.manifest);
+  return line;
+}
+
+}  // namespace onceproof::reports
