@@ -13,12 +13,16 @@ constexpr const char* kFooter =
     "  onceproof run                                     every scenario against the reference\n"
     "  onceproof run guide-lost-response                 one story\n"
     "  onceproof run --filter 'payments/*/blind'         one provider profile\n"
-    "  onceproof run --mutant timeout-is-failure         a deliberately wrong executor: see it caught\n"
+    "  onceproof run --mutant timeout-is-failure         a deliberately wrong executor: see it "
+    "caught\n"
     "  onceproof run --sut onceproof.yaml                your own executor\n"
-    "  onceproof serve --profile keyed                   the fake payment provider, to try by hand\n"
+    "  onceproof serve --profile keyed                   the fake payment provider, to try by "
+    "hand\n"
     "\n"
-    "Exit codes: 0 all passed; 1 violated or could not be judged; 2 the command, a file, a port or a\n"
-    "SUT could not be used; 3 a bug in onceproof; 130 interrupted (a partial report was written).\n";
+    "Exit codes: 0 all passed; 1 violated or could not be judged; 2 the command, a file, a port or "
+    "a\n"
+    "SUT could not be used; 3 a bug in onceproof; 130 interrupted (a partial report was "
+    "written).\n";
 
 std::string check_duration(const std::string& text) {
   const auto parsed = parse_duration(text);
@@ -34,7 +38,8 @@ CLI::App* add_run(CLI::App& app, RunArgs& args, std::string& timeout) {
                   "glob over cell ids, such as 'payments/*/keyed'; may be repeated")
       ->allow_extra_args(false);
   auto* sut = run->add_option("--sut", args.sut, "manifest of your executor (onceproof.yaml)");
-  run->add_option("--mutant", args.mutant, "a deliberately wrong executor; `onceproof list` has them")
+  run->add_option("--mutant", args.mutant,
+                  "a deliberately wrong executor; `onceproof list` has them")
       ->excludes(sut);
   run->add_option("--seed", args.seed, "the same seed gives the same plan")->capture_default_str();
   run->add_option("--jobs", args.jobs, "cells at one time; they mostly wait")
@@ -55,7 +60,8 @@ CLI::App* add_run(CLI::App& app, RunArgs& args, std::string& timeout) {
 CLI::App* add_serve(CLI::App& app, ServeArgs& args) {
   auto* serve = app.add_subcommand("serve", "Run a fake provider and its admin API until Ctrl-C");
   serve->add_option("--service", args.service, "which fake")->capture_default_str();
-  serve->add_option("--profile", args.profile, "what the fake guarantees; `onceproof list` has them")
+  serve
+      ->add_option("--profile", args.profile, "what the fake guarantees; `onceproof list` has them")
       ->capture_default_str();
   serve->add_option("--port", args.port, "port of the fake; 0: any free one")
       ->check(CLI::Range(0, 65535))
@@ -63,11 +69,13 @@ CLI::App* add_serve(CLI::App& app, ServeArgs& args) {
   serve->add_option("--admin-port", args.admin_port, "port of the admin API; 0: any free one")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
-  serve->add_option("--bind", args.bind,
-                    "address; beyond loopback the admin API demands the token in "
-                    "ONCEPROOF_ADMIN_TOKEN")
+  serve
+      ->add_option("--bind", args.bind,
+                   "address; beyond loopback the admin API demands the token in "
+                   "ONCEPROOF_ADMIN_TOKEN")
       ->capture_default_str();
-  serve->add_option("--ledger", args.ledger, "SQLite file that keeps the effects; default: in memory");
+  serve->add_option("--ledger", args.ledger,
+                    "SQLite file that keeps the effects; default: in memory");
   return serve;
 }
 

@@ -16,15 +16,16 @@ namespace onceproof::cli {
 // Exit codes, for every command.
 enum ExitCode : int {
   kPassed = 0,
-  kViolated = 1,     // violations, or a cell that could not be judged: never green
-  kUnusable = 2,     // the command line, a file, a port or a SUT could not be used
-  kInternal = 3,     // a bug in onceproof
+  kViolated = 1,       // violations, or a cell that could not be judged: never green
+  kUnusable = 2,       // the command line, a file, a port or a SUT could not be used
+  kInternal = 3,       // a bug in onceproof
   kInterrupted = 130,  // Ctrl-C or SIGTERM; a partial report was written
 };
 
 struct RunArgs {
-  std::vector<std::string> scenarios;  // names of the catalogue, or paths of .yaml files; empty: the whole catalogue
-  std::vector<std::string> filters;    // globs over cell ids
+  std::vector<std::string>
+      scenarios;  // names of the catalogue, or paths of .yaml files; empty: the whole catalogue
+  std::vector<std::string> filters;          // globs over cell ids
   std::optional<std::filesystem::path> sut;  // a manifest
   std::string mutant;
   std::uint64_t seed = 1;
@@ -58,7 +59,8 @@ struct ErrorsArgs {};
 
 using Command = std::variant<RunArgs, ListArgs, WorkerArgs, ServeArgs, ErrorsArgs>;
 
-// What was asked for; or the exit code, when help was printed or the command line is wrong (the sentence is on stderr).
+// What was asked for; or the exit code, when help was printed or the command line is wrong (the
+// sentence is on stderr).
 std::variant<Command, ExitCode> parse_command_line(int argc, char** argv);
 
 }  // namespace onceproof::cli

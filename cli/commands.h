@@ -12,13 +12,13 @@ namespace onceproof::cli {
 
 struct Context {
   Clock& clock;
-  std::stop_token stop;       // requested at Ctrl-C or SIGTERM
-  std::string command;        // how the user calls us: "onceproof", or "./dev" (for lines to paste)
-  bool terminal = false;      // stdout is one
-  bool color = false;         // a terminal, and NO_COLOR is not set
-  std::string admin_token;    // ONCEPROOF_ADMIN_TOKEN
-  std::string version;        // "0.1.0"
-  std::string program;        // path of this very program, to start workers
+  std::stop_token stop;     // requested at Ctrl-C or SIGTERM
+  std::string command;      // how the user calls us: "onceproof", or "./dev" (for lines to paste)
+  bool terminal = false;    // stdout is one
+  bool color = false;       // a terminal, and NO_COLOR is not set
+  std::string admin_token;  // ONCEPROOF_ADMIN_TOKEN
+  std::string version;      // "0.1.0"
+  std::string program;      // path of this very program, to start workers
   std::map<std::string, std::string> sut_environment;  // what every SUT may see of ours
 };
 

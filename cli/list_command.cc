@@ -29,14 +29,12 @@ Json all_as_json(const std::vector<scenarios::Scenario>& catalogue) {
                                {"guarantees", fakes::guarantees_json(profile)}});
   }
   for (const auto& invariant : scenarios::invariants()) {
-    all["invariants"].push_back({{"id", invariant.id},
-                                 {"sentence", invariant.sentence},
-                                 {"remedy", invariant.remedy}});
+    all["invariants"].push_back(
+        {{"id", invariant.id}, {"sentence", invariant.sentence}, {"remedy", invariant.remedy}});
   }
   for (const auto& mutant : scenarios::mutants()) {
-    all["mutants"].push_back({{"name", mutant.name},
-                              {"mistake", mutant.mistake},
-                              {"caught_by", mutant.caught_by}});
+    all["mutants"].push_back(
+        {{"name", mutant.name}, {"mistake", mutant.mistake}, {"caught_by", mutant.caught_by}});
   }
   return all;
 }

@@ -1,4 +1,7 @@
-// The only main: picks the real clock, reads the environment, turns signals into a stop token, calls one command.
+// The only main: picks the real clock, reads the environment, turns signals into a stop token,
+// calls one command.
+#include <pthread.h>
+#include <unistd.h>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -6,10 +9,8 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <pthread.h>
 #include <string_view>
 #include <thread>
-#include <unistd.h>
 #include <variant>
 
 #include "base/text.h"
@@ -86,16 +87,16 @@ ExitCode run(int argc, char** argv) {
   if (!std::holds_alternative<WorkerArgs>(command)) signals.emplace();
   const bool terminal = isatty(STDOUT_FILENO) == 1;
   const std::string via = environment("ONCEPROOF_COMMAND");
-  const Context context{.clock = clock,
-                        .stop = signals ? signals->token() : std::stop_token{},
-                        .command = via.empty() ? "onceproof" : via,
-                        .terminal = terminal && environment("TERM") != "dumb",
-                        .color = terminal && environment("NO_COLOR").empty() &&
-                                 environment("TERM") != "dumb",
-                        .admin_token = environment("ONCEPROOF_ADMIN_TOKEN"),
-                        .version = ONCEPROOF_VERSION,
-                        .program = own_path(),
-                        .sut_environment = sut_environment()};
+  const Context context{
+      .clock = clock,
+      .stop = signals ? signals->token() : std::stop_token{},
+      .command = via.empty() ? "onceproof" : via,
+      .terminal = terminal && environment("TERM") != "dumb",
+      .color = terminal && environment("NO_COLOR").empty() && environment("TERM") != "dumb",
+      .admin_token = environment("ONCEPROOF_ADMIN_TOKEN"),
+      .version = ONCEPROOF_VERSION,
+      .program = own_path(),
+      .sut_environment = sut_environment()};
   return dispatch(command, context);
 }
 

@@ -101,8 +101,9 @@ Result<void> write_reports(const reports::RunReport& report, const RunArgs& args
   const auto folder = reports::write_report_folder(report, args.out);
   if (!folder) return tl::unexpected(folder.error());
   if (args.json) {
-    auto done = write_file(*args.json, reports::to_json(report).dump(
-                                           2, ' ', false, Json::error_handler_t::replace) + "\n");
+    auto done = write_file(
+        *args.json,
+        reports::to_json(report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
     if (!done) return done;
   }
   if (args.junit) {
@@ -155,11 +156,11 @@ ExitCode run_command(const RunArgs& args, const Context& context) {
 
   const auto begun = context.clock.monotonic();
   Progress progress(context, args.quiet, cells.size());
-  const auto outcome = scenarios::run_cells(cells, options, context.clock, context.stop,
-                                            [&](const auto& cell) {
-                                              progress.show(cell);
-                                              report.cells.push_back(cell);
-                                            });
+  const auto outcome =
+      scenarios::run_cells(cells, options, context.clock, context.stop, [&](const auto& cell) {
+        progress.show(cell);
+        report.cells.push_back(cell);
+      });
   progress.clear();
   report.duration = std::chrono::duration_cast<Milliseconds>(context.clock.monotonic() - begun);
   report.interrupted = context.stop.stop_requested();

@@ -29,9 +29,10 @@ ExitCode serve_command(const ServeArgs& args, const Context& context) {
       {.bind = args.bind, .port = args.admin_port, .token = context.admin_token}, **host,
       context.clock);
   if (!admin) return complain(admin.error());
-  fmt::print("{} ({}): {}\n{}: {}\nadmin API: {}/ledger /wire-log /faults /reset\nCtrl-C stops it.\n",
-             args.service, args.profile, (*host)->url(), "guarantees",
-             to_line(fakes::guarantees_json(*profile)), (*admin)->url());
+  fmt::print(
+      "{} ({}): {}\n{}: {}\nadmin API: {}/ledger /wire-log /faults /reset\nCtrl-C stops it.\n",
+      args.service, args.profile, (*host)->url(), "guarantees",
+      to_line(fakes::guarantees_json(*profile)), (*admin)->url());
   std::fflush(stdout);
   while (!context.stop.stop_requested()) context.clock.wait_for(kLongWait, context.stop);
   const auto effects = (*host)->effects();

@@ -3,6 +3,7 @@
 add_library(onceproof_options INTERFACE)
 target_compile_options(onceproof_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Werror
+  -Wno-missing-field-initializers  # a member that an initializer leaves out has its default
   # When it optimises, g++ 12 sees overlaps and overruns inside std::string that are not there (GCC bug 105651 and its kin).
   "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow>")
 target_include_directories(onceproof_options INTERFACE ${CMAKE_SOURCE_DIR})
@@ -53,19 +54,20 @@ function(onceproof_precompile target)
   target_precompile_headers(${target} REUSE_FROM onceproof_pch_${kind})
 endfunction()
 
-# onceproof_tests(FOLDER SOURCES a_test.cc ... [LIBRARIES lib ...] [LABELS unit ...]): one binary per folder.
+# onceproof_tests(FOLDER SOURCES a_test.cc ... [LIBRARIES lib ...] [LABELS unit ...] [ENVIRONMENT X=1]): one binary per folder.
 function(onceproof_tests folder)
   if(NOT ONCEPROOF_TESTS)
     return()
   endif()
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "ENVIRONMENT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   add_executable(${folder}_tests ${arg_SOURCES})
   target_link_libraries(${folder}_tests PRIVATE onceproof_options onceproof_test_options ${arg_LIBRARIES} GTest::gtest_main)
   target_compile_definitions(${folder}_tests PRIVATE
     ONCEPROOF_SOURCE_DIR="${CMAKE_SOURCE_DIR}" ONCEPROOF_BINARY="${CMAKE_BINARY_DIR}/onceproof")
   onceproof_precompile(${folder}_tests test)
   include(GoogleTest)
-  gtest_discover_tests(${folder}_tests DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300)
+  gtest_discover_tests(${folder}_tests DISCOVERY_TIMEOUT 60 PROPERTIES
+    LABELS "${arg_LABELS}" TIMEOUT 300 ENVIRONMENT "${arg_ENVIRONMENT}")
 endfunction()
 
 # onceproof_bench(FOLDER SOURCES a_bench.cc ... [LIBRARIES lib ...]): the program FOLDER_bench, which ./dev bench runs.

@@ -28,7 +28,8 @@ double since(MonotonicTime time, MonotonicTime start) {
 // Compared by digest: how long it takes says nothing of the token.
 bool is_token(std::string_view given, const std::string& token) {
   constexpr std::string_view kScheme = "Bearer ";
-  return given.starts_with(kScheme) && sha256_hex(given.substr(kScheme.size())) == sha256_hex(token);
+  return given.starts_with(kScheme) &&
+         sha256_hex(given.substr(kScheme.size())) == sha256_hex(token);
 }
 
 std::optional<std::uint64_t> number_of(const faults::HttpRequest& request, const char* name,
@@ -55,16 +56,16 @@ Result<std::unique_ptr<AdminApi>> AdminApi::start(AdminOptions options, Host& ho
   listen.port = options.port;
   std::unique_ptr<AdminApi> api(new AdminApi(std::move(options), host, clock));
   AdminApi* self = api.get();
-  auto server = faults::HttpServer::start(std::move(listen),
-                                          {.serve =
-                                               [self](const faults::HttpRequest& request,
-                                                      std::stop_token) {
-                                                 faults::Decision decision;
-                                                 decision.reply = self->serve(request);
-                                                 return decision;
-                                               },
-                                           .refused = {}},
-                                          clock);
+  auto server =
+      faults::HttpServer::start(std::move(listen),
+                                {.serve =
+                                     [self](const faults::HttpRequest& request, std::stop_token) {
+                                       faults::Decision decision;
+                                       decision.reply = self->serve(request);
+                                       return decision;
+                                     },
+                                 .refused = {}},
+                                clock);
   if (!server) return tl::unexpected(server.error());
   api->server_ = std::move(*server);
   return api;
@@ -123,7 +124,8 @@ faults::HttpReply AdminApi::list_wire(const faults::HttpRequest& request) {
     return faults::error_reply(400, "invalid_argument", "after and limit are whole numbers");
   }
   Json list = Json::array();
-  for (const auto& entry : host_.wire_log().entries(*after, std::min<std::size_t>(*limit, kMaxPage))) {
+  for (const auto& entry :
+       host_.wire_log().entries(*after, std::min<std::size_t>(*limit, kMaxPage))) {
     list.push_back(to_json(entry, start_));
   }
   return json_reply(200, {{"requests", std::move(list)}, {"total", host_.wire_log().size()}});

@@ -72,8 +72,8 @@ Result<Effect> Ledger::insert(Effect effect) {
   if (!statement) return tl::unexpected(statement.error());
   effect.committed_at = clock_.monotonic();
   const auto stored_time = to_stored(effect.committed_at);
-  effect.committed_at_civil = CivilTime{
-      std::chrono::duration_cast<Milliseconds>(std::chrono::nanoseconds{stored_time})};
+  effect.committed_at_civil =
+      CivilTime{std::chrono::duration_cast<Milliseconds>(std::chrono::nanoseconds{stored_time})};
   statement->bind(1, effect.service)
       .bind(2, effect.business_ref)
       .bind(3, effect.key)
@@ -122,8 +122,8 @@ Result<std::vector<Effect>> Ledger::select(std::string_view where, std::string_v
     effect.params = parse_json(statement->text(5), "ledger").value_or(Json());
     effect.request = static_cast<std::uint64_t>(statement->integer(6));
     effect.committed_at = from_stored(statement->integer(7));
-    effect.committed_at_civil = CivilTime{std::chrono::duration_cast<Milliseconds>(
-        std::chrono::nanoseconds{statement->integer(7)})};
+    effect.committed_at_civil = CivilTime{
+        std::chrono::duration_cast<Milliseconds>(std::chrono::nanoseconds{statement->integer(7)})};
     effects.push_back(std::move(effect));
   }
 }
@@ -149,8 +149,8 @@ Result<std::vector<Effect>> Ledger::find_by_key(std::string_view key) {
 
 Result<std::optional<StoredKey>> Ledger::find_key(std::string_view key) {
   const std::scoped_lock lock(mutex_);
-  auto statement = database_.prepare(
-      "SELECT fingerprint, status, body, first_seen_ns FROM keys WHERE key = ?");
+  auto statement =
+      database_.prepare("SELECT fingerprint, status, body, first_seen_ns FROM keys WHERE key = ?");
   if (!statement) return tl::unexpected(statement.error());
   statement->bind(1, key);
   const auto row = statement->step();

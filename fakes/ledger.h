@@ -19,12 +19,12 @@
 namespace onceproof::fakes {
 
 struct Effect {
-  std::string id;            // "pay_000001": the external id
-  std::string service;       // "payments"
-  std::string business_ref;  // what it is about: the order id. Effects are counted by this.
-  std::string key;           // the operation key as it travelled; empty: none
-  std::string reference;     // the client's reference field; empty: none
-  Json params;               // the request's body, as received
+  std::string id;             // "pay_000001": the external id
+  std::string service;        // "payments"
+  std::string business_ref;   // what it is about: the order id. Effects are counted by this.
+  std::string key;            // the operation key as it travelled; empty: none
+  std::string reference;      // the client's reference field; empty: none
+  Json params;                // the request's body, as received
   std::uint64_t request = 0;  // number of the request in the wire log
   MonotonicTime committed_at;
   CivilTime committed_at_civil;

@@ -47,8 +47,8 @@ std::optional<faults::HttpReply> check_payment(const Json& params) {
     return invalid("currency must be an ISO 4217 code in upper case, such as RUB");
   }
   const Json* reference = find_member(params, "reference");
-  if (reference != nullptr &&
-      (!reference->is_string() || reference->get_ref<const std::string&>().size() > kMaxTextBytes)) {
+  if (reference != nullptr && (!reference->is_string() ||
+                               reference->get_ref<const std::string&>().size() > kMaxTextBytes)) {
     return invalid("reference must be a text of at most 255 bytes");
   }
   return std::nullopt;
@@ -65,8 +65,8 @@ void read_create(const faults::HttpRequest& request, Reading& reading) {
   reading.business_ref = order_id_of(reading.params);
   reading.reference = find_string(reading.params, "reference").value_or("");
   if (reading.key.size() > kMaxKeyBytes) {
-    reading.refusal = faults::error_reply(400, "invalid_key",
-                                          "Idempotency-Key must be at most 255 bytes long");
+    reading.refusal =
+        faults::error_reply(400, "invalid_key", "Idempotency-Key must be at most 255 bytes long");
     return;
   }
   reading.refusal = check_payment(reading.params);
@@ -81,8 +81,8 @@ void read_lookup(const faults::HttpRequest& request, const Profile& profile, Rea
   const std::string_view wanted = by_key ? "idempotency_key" : "reference";
   const auto query = request.query.find(std::string(wanted));
   if (query == request.query.end() || query->second.empty()) {
-    reading.refusal = faults::error_reply(
-        400, "invalid_query", fmt::format("ask for {}?{}=...", kPath, wanted));
+    reading.refusal =
+        faults::error_reply(400, "invalid_query", fmt::format("ask for {}?{}=...", kPath, wanted));
     return;
   }
   reading.by = profile.lookup;

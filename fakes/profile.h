@@ -16,12 +16,12 @@ enum class LookupBy { none, key, reference };
 
 struct Profile {
   std::string name;
-  std::string summary;     // one sentence for people
-  bool key_dedup = false;  // a known key is answered as before, with a marker header
+  std::string summary;                    // one sentence for people
+  bool key_dedup = false;                 // a known key is answered as before, with a marker header
   Milliseconds dedup_window{86'400'000};  // a key is forgotten this long after its first request
   LookupBy lookup = LookupBy::none;
-  bool lookup_complete = false;     // what is not listed does not exist, once index_delay has passed
-  Milliseconds index_delay{0};      // an effect is visible to lookups this long after its commit
+  bool lookup_complete = false;  // what is not listed does not exist, once index_delay has passed
+  Milliseconds index_delay{0};   // an effect is visible to lookups this long after its commit
   Milliseconds max_in_flight{100};  // no request commits later than this after its client gave up
 };
 

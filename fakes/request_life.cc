@@ -69,7 +69,8 @@ faults::Decision RequestLife::run() {
   if (!answered_) perform();
   leave_key();
   if (!struck_) {
-    const auto took = std::chrono::duration_cast<Milliseconds>(parts_.clock.monotonic() - received_at_);
+    const auto took =
+        std::chrono::duration_cast<Milliseconds>(parts_.clock.monotonic() - received_at_);
     std::int64_t longest = parts_.longest_service_ms;
     while (took.count() > longest &&
            !parts_.longest_service_ms.compare_exchange_weak(longest, took.count())) {
@@ -193,7 +194,8 @@ void RequestLife::create() {
     return StoredKey{reading_.key, fingerprint_, reply.status, reply.body, received_at_};
   };
   if (reading_.declined) {
-    if (auto stored = parts_.ledger.store_key(*stored_as(*reading_.declined)); !stored) return fail();
+    if (auto stored = parts_.ledger.store_key(*stored_as(*reading_.declined)); !stored)
+      return fail();
     return refuse(std::move(*reading_.declined), Disposition::rejected);
   }
   Effect effect;
@@ -217,9 +219,9 @@ void RequestLife::create() {
 
 void RequestLife::look_up() {
   const bool item = reading_.route == "get";
-  auto found = item                            ? parts_.ledger.find_by_id(reading_.id)
+  auto found = item                           ? parts_.ledger.find_by_id(reading_.id)
                : reading_.by == LookupBy::key ? parts_.ledger.find_by_key(reading_.key)
-                                               : parts_.ledger.find_by_reference(reading_.reference);
+                                              : parts_.ledger.find_by_reference(reading_.reference);
   if (!found) return fail();
   const auto now = parts_.clock.monotonic();
   std::erase_if(*found, [&](const Effect& effect) {

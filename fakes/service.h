@@ -1,5 +1,6 @@
 // What one provider's API says: which route a request is, whether its body is valid, what replies
-// look like. Pure: the life of a request (keys, faults, commit) is request_life.h, for all services.
+// look like. Pure: the life of a request (keys, faults, commit) is request_life.h, for all
+// services.
 #pragma once
 
 #include <memory>
@@ -18,13 +19,13 @@ namespace onceproof::fakes {
 
 // A request as the service understands it.
 struct Reading {
-  std::string route;         // "create", "get", "lookup", "other"
-  std::string business_ref;  // create: what the effect is about
-  std::string key;           // as it travelled in the header; empty: none
-  std::string reference;     // create: the reference field; lookup: what is asked for
-  std::string id;            // get: the effect's id
+  std::string route;             // "create", "get", "lookup", "other"
+  std::string business_ref;      // create: what the effect is about
+  std::string key;               // as it travelled in the header; empty: none
+  std::string reference;         // create: the reference field; lookup: what is asked for
+  std::string id;                // get: the effect's id
   LookupBy by = LookupBy::none;  // lookup
-  Json params;               // the body parsed; null if it is not JSON
+  Json params;                   // the body parsed; null if it is not JSON
   // Refused before anything is done: it says nothing and costs nothing.
   std::optional<faults::HttpReply> refusal;
   // Refused by the business (a declined card): an answer like any other, and kept for its key.

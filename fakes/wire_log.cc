@@ -6,9 +6,9 @@
 namespace onceproof::fakes {
 namespace {
 
-constexpr std::array<std::string_view, 9> kDispositions{
-    "pending",   "created", "replayed",  "rejected", "mismatch",
-    "in_flight", "found",   "not_found", "failed"};
+constexpr std::array<std::string_view, 9> kDispositions{"pending",  "created",   "replayed",
+                                                        "rejected", "mismatch",  "in_flight",
+                                                        "found",    "not_found", "failed"};
 
 Json since(const std::optional<MonotonicTime>& time, MonotonicTime start) {
   if (!time) return nullptr;
@@ -55,9 +55,10 @@ std::uint64_t WireLog::add(WireEntry entry) {
 
 std::vector<WireEntry> WireLog::entries(std::uint64_t after, std::size_t limit) const {
   auto state = state_.lock();
-  const auto from = std::ranges::find_if(state->entries, [&](const auto& e) { return e.number > after; });
-  const auto count = std::min<std::size_t>(
-      limit, static_cast<std::size_t>(state->entries.end() - from));
+  const auto from =
+      std::ranges::find_if(state->entries, [&](const auto& e) { return e.number > after; });
+  const auto count =
+      std::min<std::size_t>(limit, static_cast<std::size_t>(state->entries.end() - from));
   return {from, from + static_cast<std::ptrdiff_t>(count)};
 }
 

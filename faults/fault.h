@@ -77,7 +77,8 @@ std::span<const std::string_view> action_names();
 std::optional<Point> parse_point(std::string_view text);
 std::optional<ActionKind> parse_action(std::string_view text);
 
-// {"at":"after_commit","on":{"service":"payments","route":"create","nth":1},"do":"hang","times":1,"optional":false,"name":"..."}
+// {"at":"after_commit","on":{"service":"payments","route":"create","nth":1},"do":"hang","times":1,
+//  "optional":false,"name":"..."}
 // `do` is a name, or an object with one member:
 // {"status":{"code":502,"body":"<html>","content_type":"text/html"}},
 // {"delay":"80ms"}. Errors (parse_failed, definite): unknown members, unknown names, combinations

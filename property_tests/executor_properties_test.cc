@@ -1,5 +1,5 @@
-// The reference as it runs in production (real processes, HTTP, SQLite, kill -9) under random stories.
-// A failure prints the shrunk story and RapidCheck's own line to reproduce it (RC_PARAMS).
+// The reference as it runs in production (real processes, HTTP, SQLite, kill -9) under random
+// stories. A failure prints the shrunk story and RapidCheck's own line to reproduce it (RC_PARAMS).
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -15,28 +15,30 @@ scenarios::RunOptions options_for(const TempDir& work, std::vector<std::string> 
   options.sut.name = "reference";
   options.sut.command = std::move(command);
   options.sut.reference = true;
+  options.sut.environment = {{"PATH", "/usr/bin:/bin"}};
   options.work_dir = work.path();
   return options;
 }
 
-scenarios::CellResult run_story(const Story& story, const std::string& profile,
-                                const std::vector<std::string>& command) {
+Result<scenarios::CellResult> run_story(const Story& story, const std::string& profile,
+                                        const std::vector<std::string>& command) {
   const auto work = TempDir::make("onceproof-property");
-  RC_ASSERT(work.has_value());
+  if (!work) return tl::unexpected(work.error());
   const auto scenario = to_scenario(story, profile);
   const scenarios::Cell cell{.scenario = &scenario, .service = "payments", .profile = profile};
   RealClock clock;
-  auto result = scenarios::run_cell(cell, options_for(*work, command), clock);
-  RC_ASSERT(result.has_value());
-  return std::move(*result);
+  return scenarios::run_cell(cell, options_for(*work, command), clock);
 }
 
 void expect_one_effect_per_intent(const std::string& profile) {
   const auto story = *arbitrary_story();
   RC_LOG() << describe(story);
-  const auto result = run_story(story, profile, {ONCEPROOF_BINARY, "worker"});
+  const auto played = run_story(story, profile, {ONCEPROOF_BINARY, "worker"});
+  if (!played) RC_FAIL(played.error().message);
+  const auto& result = *played;
   for (const auto& violation : result.verdict.violations) {
-    RC_LOG() << violation.invariant << " " << violation.intent << ": " << violation.observed << "\n";
+    RC_LOG() << violation.invariant << " " << violation.intent << ": " << violation.observed
+             << "\n";
   }
   RC_LOG() << result.verdict.reason;
   RC_CLASSIFY(result.history.wire.size() > 3, "more than three requests");
@@ -59,15 +61,17 @@ TEST(ExecutorProperties, AnyStoryAtABlindProviderGivesAtMostOneEffectPerIntent) 
   EXPECT_TRUE(rc::check("blind", [] { expect_one_effect_per_intent("blind"); }));
 }
 
-// The property must be able to fail: against an executor that makes a new key for each attempt, it does.
+// The property must be able to fail: against an executor that makes a new key for each attempt, it
+// does.
 TEST(ExecutorProperties, TheStoriesCatchAnExecutorThatMakesANewKeyPerRetry) {
   bool caught = false;
   for (const bool after_commit : {false, true}) {
     const Story story{.strikes = {{.after_commit = after_commit, .action = 2}},
                       .moves = {{}, {.kind = Move::Kind::reconcile}, {}}};
-    const auto result =
-        run_story(story, "searchable", {ONCEPROOF_BINARY, "worker", "--mutant", "new-key-per-retry"});
-    caught = caught || result.verdict.kind == scenarios::VerdictKind::violated;
+    const auto result = run_story(story, "searchable",
+                                  {ONCEPROOF_BINARY, "worker", "--mutant", "new-key-per-retry"});
+    ASSERT_TRUE(result.has_value()) << result.error().message;
+    caught = caught || result->verdict.kind == scenarios::VerdictKind::violated;
   }
   EXPECT_TRUE(caught);
 }

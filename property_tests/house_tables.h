@@ -87,7 +87,7 @@ inline const std::array kThirdParty{
     ThirdParty{"fmt/", {""}, true},  // everywhere
     // Public types of the house.
     ThirdParty{"nlohmann/", {"base/json.h"}, false},
-    ThirdParty{"tl/", {"base/error.h"}, false},
+    ThirdParty{"tl/", {"base/error.h", "faults/request_head.h"}, false},
 };
 
 // Folders of the C library; a header with another folder belongs to a row above.

@@ -11,10 +11,14 @@ using scenarios::Scenario;
 
 constexpr std::array kActionNames{"close", "reset", "hang", "502", "kill"};
 constexpr std::array kMoveNames{"submit", "reconcile", "submit changed", "submit on both workers",
-                                "kill", "restart"};
+                                "kill",   "restart"};
 
-const char* intent_name(bool second) { return second ? "B" : "A"; }
-const char* worker_name(bool second) { return second ? "w2" : "w1"; }
+const char* intent_name(bool second) {
+  return second ? "B" : "A";
+}
+const char* worker_name(bool second) {
+  return second ? "w2" : "w1";
+}
 
 faults::Action to_action(std::uint8_t index) {
   switch (index) {
@@ -38,7 +42,8 @@ scenarios::FaultSpec to_fault(const Strike& strike, std::size_t index) {
   scenarios::FaultSpec spec;
   spec.intent = intent_name(strike.second_intent);
   spec.fault.name = fmt::format("strike-{}", index + 1);
-  spec.fault.at = strike.after_commit ? faults::Point::after_commit : faults::Point::request_received;
+  spec.fault.at =
+      strike.after_commit ? faults::Point::after_commit : faults::Point::request_received;
   spec.fault.on.route = "create";
   spec.fault.on.nth = strike.nth;
   spec.fault.action = to_action(strike.action);
@@ -83,12 +88,13 @@ void add_steps(const Move& move, std::vector<scenarios::Step>& steps) {
   }
 }
 
-// The intents that the story submits unchanged before it changes them. Others are left out: to change what was never
-// registered is to register it.
+// The intents that the story submits unchanged before it changes them. Others are left out: to
+// change what was never registered is to register it.
 std::array<bool, 2> registered(const Story& story) {
   std::array<bool, 2> seen{};
   for (const auto& move : story.moves) {
-    if (move.kind == Move::Kind::submit || move.kind == Move::Kind::both) seen[move.second_intent] = true;
+    if (move.kind == Move::Kind::submit || move.kind == Move::Kind::both)
+      seen[move.second_intent] = true;
   }
   return seen;
 }
@@ -122,7 +128,8 @@ scenarios::Scenario to_scenario(const Story& story, const std::string& profile) 
   for (const bool second : {false, true}) {
     if (!submitted[second]) {
       scenario.intents.erase(intent_name(second));
-      std::erase_if(scenario.faults, [&](const auto& f) { return f.intent == intent_name(second); });
+      std::erase_if(scenario.faults,
+                    [&](const auto& f) { return f.intent == intent_name(second); });
     }
   }
   for (const auto& [name, intent] : scenario.intents) {
@@ -173,8 +180,8 @@ rc::Gen<Story> arbitrary_story() {
                                          static_cast<std::size_t>(n), strike);
                                    })),
       rc::gen::set(&Story::moves, rc::gen::mapcat(rc::gen::inRange(1, 9), [=](int n) {
-                     return rc::gen::container<std::vector<Move>>(static_cast<std::size_t>(n), move);
-                   })));
+        return rc::gen::container<std::vector<Move>>(static_cast<std::size_t>(n), move);
+      })));
 }
 
 }  // namespace onceproof::property_tests

@@ -1,6 +1,6 @@
-// Random stories for the real thing: intents, faults and steps as one value, so that RapidCheck shrinks all of them together.
-// Invariant: every story is a valid scenario; whatever its faults do, a right executor ends each intent with one effect
-// (at a blind provider: at most one).
+// Random stories for the real thing: intents, faults and steps as one value, so that RapidCheck
+// shrinks all of them together. Invariant: every story is a valid scenario; whatever its faults do,
+// a right executor ends each intent with one effect (at a blind provider: at most one).
 #pragma once
 
 #include <rapidcheck.h>

@@ -1,6 +1,6 @@
 // The journal's record of one intent, in the guide's words.
-// Invariant: status is one of the guide's five; review is an unknown operation with review_since set.
-// Source: guide, steps 1-3.
+// Invariant: status is one of the guide's five; review is an unknown operation with review_since
+// set. Source: guide, steps 1-3.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,15 @@ inline bool is_terminal(Status status) {
   return status == Status::succeeded || status == Status::failed_final;
 }
 
-// What the user decided once. The orchestrator gives the intent id; the same decision always carries the same id.
+// What the user decided once. The orchestrator gives the intent id; the same decision always
+// carries the same id.
 struct Intent {
   std::string tenant;
   std::string intent_id;
-  std::string action;                        // "create_payment"
+  std::string action;  // "create_payment"
   Json params;
-  std::optional<std::string> operation_key;  // the caller's own; absent: one is made at registration
+  std::optional<std::string>
+      operation_key;  // the caller's own; absent: one is made at registration
 };
 
 struct Operation {
@@ -42,21 +44,22 @@ struct Operation {
   std::string tenant;
   std::string intent_id;
   std::string action_type;
-  std::string request_hash;                          // SHA-256 hex of the canonical, normalised request
+  std::string request_hash;  // SHA-256 hex of the canonical, normalised request
   int hash_version = 1;
-  std::map<std::string, std::string> field_digests;  // per parameter, salted with the key: names what differs, shows no value
+  std::map<std::string, std::string>
+      field_digests;  // per parameter, salted with the key: names what differs, shows no value
   Status status = Status::pending;
-  std::int64_t attempt_count = 0;                    // calls so far; the number of the last one is its fencing token
+  std::int64_t attempt_count = 0;  // calls so far; the number of the last one is its fencing token
   std::optional<CivilTime> first_attempt_at;
   std::optional<CivilTime> last_attempt_at;
   std::string lease_owner;
   std::optional<CivilTime> lease_until;
   std::string external_id;
-  Json result;                                       // allow-listed; null: none
+  Json result;  // allow-listed; null: none
   std::string error_code;
-  std::int64_t check_count = 0;                      // lookups since it became unknown
+  std::int64_t check_count = 0;  // lookups since it became unknown
   std::optional<CivilTime> unknown_since;
-  std::optional<CivilTime> next_check_at;            // unknown: when to verify; pending: not before
+  std::optional<CivilTime> next_check_at;  // unknown: when to verify; pending: not before
   std::optional<CivilTime> review_since;
   std::string resolved_by;
   CivilTime created_at;

@@ -50,9 +50,9 @@ struct Policy {
 
 std::optional<FieldRule> parse_field_rule(std::string_view text);
 
-// {"tool_policy":{"create_payment":{"fields":{"amount_minor":["minor_units"]},"result_fields":["status"],
-//   "call_timeout_ms":250,"lease_ms":600,"unknown_after_ms":2000,"check_initial_ms":20,"check_max_ms":200,"max_attempts":10,
-//   "retry_horizon_ms":60000}}}
+// {"tool_policy":{"create_payment":{"fields":{"amount_minor":["minor_units"]},
+//   "result_fields":["status"],"call_timeout_ms":250,"lease_ms":600,"unknown_after_ms":2000,
+//   "check_initial_ms":20,"check_max_ms":200,"max_attempts":10,"retry_horizon_ms":60000}}}
 // Each duration may also be written with a unit ("unknown_after":"15m") or in seconds
 // ("unknown_after_seconds":900). The guide's own members (operation_key: required,
 // retry.reuse_operation_key: true, retry.on_timeout: reconcile_before_retry, terminal_states,

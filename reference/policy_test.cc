@@ -72,7 +72,8 @@ TEST(PolicyTest, DurationsAreWrittenInThreeWays) {
 TEST(PolicyTest, TheGuidesMembersAreAcceptedWithTheValuesThatAreKept) {
   read_tool(
       R"({"operation_key":"required","retry":{"reuse_operation_key":true,"on_timeout":"reconcile_before_retry"},
-      "terminal_states":["succeeded","failed_final"],"unknown_after_seconds":900,"on_unresolved":"require_human_review"})");
+      "terminal_states":["succeeded","failed_final"],"unknown_after_seconds":900,
+      "on_unresolved":"require_human_review"})");
 }
 
 TEST(PolicyTest, OtherValuesOfTheGuidesMembersAreRefusedWithTheReason) {

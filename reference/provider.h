@@ -1,7 +1,7 @@
 // The outside world as the executor sees it: call, and ask what became of a call.
-// Invariant: an outcome is `confirmed` or `rejected` only if the answer was whole and of the provider's own shape; everything
-// else is ambiguous. A method never throws, never outlives its time limit, never repeats a call by itself.
-// Source: guide, steps 5-7.
+// Invariant: an outcome is `confirmed` or `rejected` only if the answer was whole and of the
+// provider's own shape; everything else is ambiguous. A method never throws, never outlives its
+// time limit, never repeats a call by itself. Source: guide, steps 5-7.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,8 @@ struct CallOutcome {
   OutcomeKind kind = OutcomeKind::ambiguous;
   std::string external_id;  // confirmed
   Json result;              // confirmed: the provider's answer, not yet cut to the allow-list
-  std::string error_code;   // a short code, never the provider's text: "timeout", "http_502", "card_declined"
+  std::string error_code;   // a short code, never the provider's text: "timeout", "http_502",
+                            // "card_declined"
   std::optional<Milliseconds> retry_after;
 };
 
@@ -37,10 +38,10 @@ struct CallRequest {
 };
 
 enum class LookupKind {
-  found,      // exists and is completed
+  found,             // exists and is completed
   found_incomplete,  // exists, not completed yet
-  not_found,  // the provider lists none: absence is for the decision core to prove
-  failed,     // no usable answer
+  not_found,         // the provider lists none: absence is for the decision core to prove
+  failed,            // no usable answer
   unsupported,
 };
 
@@ -57,7 +58,8 @@ class Provider {
   // Blocks for at most request.timeout. Thread-safe.
   virtual CallOutcome call(const CallRequest& request) = 0;
   // By key or reference, as the guarantees say. Blocks for at most `timeout`. Thread-safe.
-  virtual LookupResult find(std::string_view action, std::string_view operation_key, Milliseconds timeout) = 0;
+  virtual LookupResult find(std::string_view action, std::string_view operation_key,
+                            Milliseconds timeout) = 0;
   virtual const Guarantees& guarantees() const = 0;
 };
 

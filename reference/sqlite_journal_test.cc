@@ -151,19 +151,12 @@ TEST_F(SqliteJournalTest, TheSchemaRefusesWhatMustNeverBe) {
   EXPECT_NE(refused("UPDATE agent_operations SET operation_key = 'x'").find("never changes"),
             std::string::npos);
   refused("UPDATE agent_operations SET status = 'failed' WHERE operation_key = 'op_0003'");
-  refused(
-      "UPDATE agent_operations SET status = 'in_progress' WHERE operation_key = 'op_0003'");  // without
-                                                                                              // a
-                                                                                              // lease
-  refused(
-      "UPDATE agent_operations SET status = 'succeeded' WHERE operation_key = 'op_0003'");  // without
-                                                                                            // an id
-  refused(
-      "UPDATE agent_operations SET status = 'unknown' WHERE operation_key = 'op_0003'");  // since
-                                                                                          // when?
+  // In turn: without a lease, without an id, since when?, and a text where STRICT wants a number.
+  refused("UPDATE agent_operations SET status = 'in_progress' WHERE operation_key = 'op_0003'");
+  refused("UPDATE agent_operations SET status = 'succeeded' WHERE operation_key = 'op_0003'");
+  refused("UPDATE agent_operations SET status = 'unknown' WHERE operation_key = 'op_0003'");
   refused("UPDATE agent_operations SET review_since = 1 WHERE operation_key = 'op_0003'");
-  refused(
-      "UPDATE agent_operations SET attempt_count = 'many' WHERE operation_key = 'op_0003'");  // STRICT
+  refused("UPDATE agent_operations SET attempt_count = 'many' WHERE operation_key = 'op_0003'");
   refused("INSERT INTO operation_events VALUES ('op_0001', 3, 1, 'w', NULL, 'pending', 'x', '')");
   refused("INSERT INTO operation_events VALUES ('op_0001', 9, 1, 'w', 'gone', 'pending', 'x', '')");
   EXPECT_TRUE(open()->verify(IntegrityCheck::full));

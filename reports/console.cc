@@ -57,8 +57,8 @@ std::string explain_timeline(const scenarios::CellResult& cell, bool color) {
   for (const auto& event : scenarios::make_timeline(cell.history)) {
     const bool marked = event.request != 0 && evidence.contains(event.request);
     const bool struck = event.lane == scenarios::Lane::fault;
-    auto line = fmt::format("  {} {}", marked ? ">" : " ",
-                            scenarios::to_text(event, cell.history.start));
+    auto line =
+        fmt::format("  {} {}", marked ? ">" : " ", scenarios::to_text(event, cell.history.start));
     text += painted(std::move(line), struck ? "33" : "31", color && (marked || struck)) + "\n";
   }
   return text;
@@ -120,11 +120,11 @@ std::string overview(const RunReport& report, bool color) {
     }
   }
   const auto summary = summarise(report);
-  text += fmt::format("\n\n{} cells against {}{} in {}: {} passed, {} violated, {} inconclusive, {} unsupported",
-                      summary.cells, escape_terminal(report.sut),
-                      report.mutant.empty() ? "" : " (mutant " + report.mutant + ")",
-                      seconds(report.duration), summary.passed, summary.violated,
-                      summary.inconclusive, summary.unsupported);
+  text += fmt::format(
+      "\n\n{} cells against {}{} in {}: {} passed, {} violated, {} inconclusive, {} unsupported",
+      summary.cells, escape_terminal(report.sut),
+      report.mutant.empty() ? "" : " (mutant " + report.mutant + ")", seconds(report.duration),
+      summary.passed, summary.violated, summary.inconclusive, summary.unsupported);
   int disturbed = 0;
   for (const auto& cell : report.cells) disturbed += cell.disturbed.empty() ? 0 : 1;
   if (disturbed > 0) {

@@ -53,9 +53,9 @@ std::string inner(const RunReport& report, const scenarios::CellResult& cell) {
 
 std::string to_junit(const RunReport& report) {
   const auto summary = summarise(report);
-  const auto counts = fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"",
-                                  summary.cells, summary.violated, summary.inconclusive,
-                                  summary.unsupported);
+  const auto counts =
+      fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"", summary.cells,
+                  summary.violated, summary.inconclusive, summary.unsupported);
   std::string xml = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"onceproof\" {} "
       "time=\"{:.3f}\">\n  <testsuite name=\"{}\" {} time=\"{:.3f}\" timestamp=\"{}\">\n",

@@ -48,9 +48,9 @@ Result<std::filesystem::path> write_report_folder(const RunReport& report,
                                                   const std::filesystem::path& out) {
   auto folder = make_folder(report, out);
   if (!folder) return folder;
-  auto done = write_file(*folder / "results.json", to_json(report).dump(2, ' ', false,
-                                                                       Json::error_handler_t::replace) +
-                                                       "\n");
+  auto done =
+      write_file(*folder / "results.json",
+                 to_json(report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   if (done) done = write_file(*folder / "junit.xml", to_junit(report));
   for (const auto& cell : report.cells) {
     const auto text = explain(report, cell, false);

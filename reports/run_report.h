@@ -11,10 +11,10 @@
 namespace onceproof::reports {
 
 struct RunReport {
-  std::string version;  // of onceproof
-  std::string command;  // how the user calls us: "onceproof", "./dev"
-  std::string sut;      // "reference", "my-executor"
-  std::string mutant;   // empty: none
+  std::string version;   // of onceproof
+  std::string command;   // how the user calls us: "onceproof", "./dev"
+  std::string sut;       // "reference", "my-executor"
+  std::string mutant;    // empty: none
   std::string manifest;  // path, as given; empty: none
   std::uint64_t seed = 1;
   CivilTime started_at;

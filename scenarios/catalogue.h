@@ -1,4 +1,5 @@
-// The scenarios that come with onceproof, carried inside the binary (scenarios/catalogue/*.yaml, embedded by CMake).
+// The scenarios that come with onceproof, carried inside the binary (scenarios/catalogue/*.yaml,
+// embedded by CMake).
 #pragma once
 
 #include <span>

@@ -17,7 +17,9 @@ struct Overloaded : Handlers... {
   using Handlers::operator()...;
 };
 
-std::string worker_name(int number) { return fmt::format("w{}", number); }
+std::string worker_name(int number) {
+  return fmt::format("w{}", number);
+}
 
 Result<History> make_history(const Cell& cell, bool reference, double scale, Clock& clock) {
   History history;
@@ -34,12 +36,9 @@ Result<History> make_history(const Cell& cell, bool reference, double scale, Clo
   for (const auto& [name, intent] : cell.scenario->intents) {
     const auto row = find_action(intent.action);
     if (!row) return tl::unexpected(row.error());
-    history.intents[name] = {name,
-                             intent.tenant,
-                             intent.intent_id.value_or(cell.scenario->name + "/" + name),
-                             intent.action,
-                             intent.params,
-                             business_ref(**row, intent.params)};
+    history.intents[name] = {
+        name,          intent.tenant, intent.intent_id.value_or(cell.scenario->name + "/" + name),
+        intent.action, intent.params, business_ref(**row, intent.params)};
   }
   history.start = clock.monotonic();
   return history;
@@ -47,16 +46,16 @@ Result<History> make_history(const Cell& cell, bool reference, double scale, Clo
 
 }  // namespace
 
-Result<std::unique_ptr<CellRun>> CellRun::make(const Cell& cell, const RunOptions& options, double scale,
-                                               std::filesystem::path folder, Clock& clock,
-                                               std::stop_token stop) {
+Result<std::unique_ptr<CellRun>> CellRun::make(const Cell& cell, const RunOptions& options,
+                                               double scale, std::filesystem::path folder,
+                                               Clock& clock, std::stop_token stop) {
   if (auto playable = check_playable(*cell.scenario); !playable) {
     return tl::unexpected(playable.error());
   }
   auto history = make_history(cell, options.sut.reference, scale, clock);
   if (!history) return tl::unexpected(history.error());
-  return std::unique_ptr<CellRun>(new CellRun(options, scale, std::move(*history), std::move(folder),
-                                              clock, std::move(stop)));
+  return std::unique_ptr<CellRun>(
+      new CellRun(options, scale, std::move(*history), std::move(folder), clock, std::move(stop)));
 }
 
 CellRun::CellRun(const RunOptions& options, double scale, History history,
@@ -67,7 +66,8 @@ CellRun::CellRun(const RunOptions& options, double scale, History history,
       deadline_(clock.monotonic() + scaled(options.cell_timeout, scale)),
       played_{std::move(history), "", Milliseconds{0}},
       stage_(history_, options.sut, std::move(folder), clock, stop),
-      dialogue_(stage_, history_, clock, scaled(options.sut.answer_timeout, scale), deadline_, stop) {}
+      dialogue_(stage_, history_, clock, scaled(options.sut.answer_timeout, scale), deadline_,
+                stop) {}
 
 Result<Played> CellRun::play() {
   if (auto done = stage_.set_up(); !done) return tl::unexpected(done.error());
@@ -93,8 +93,10 @@ Result<void> CellRun::start_workers() {
   for (const auto& capability : needed) {
     if (can(capability) || !dialogue_.failure().empty()) continue;
     played_.unsupported = fmt::format(
-        "the scenario needs the capability '{}', which the SUT did not name; it named: {}", capability,
-        history_.capabilities.empty() ? "none" : fmt::format("{}", fmt::join(history_.capabilities, ", ")));
+        "the scenario needs the capability '{}', which the SUT did not name; it named: {}",
+        capability,
+        history_.capabilities.empty() ? "none"
+                                      : fmt::format("{}", fmt::join(history_.capabilities, ", ")));
     break;
   }
   return {};
@@ -160,11 +162,12 @@ Result<void> CellRun::take(const Step& step, std::size_t index) {
       step);
 }
 
-// Until every submitted intent has ended, or waits to be submitted again. A SUT that cannot be asked for a status is believed
-// when it says how many it has settled.
+// Until every submitted intent has ended, or waits to be submitted again. A SUT that cannot be
+// asked for a status is believed when it says how many it has settled.
 void CellRun::settle_step(const ReconcileStep& step, std::size_t index) {
   const auto bound = clock_.monotonic() + history_.times.settle;
-  auto open = std::ranges::count_if(submitted_, [&](const auto& i) { return !dialogue_.is_settled(i); });
+  auto open =
+      std::ranges::count_if(submitted_, [&](const auto& i) { return !dialogue_.is_settled(i); });
   while (goes_on() && reconcile(step.worker, index)) {
     if (can("status")) {
       open = 0;
@@ -180,7 +183,8 @@ void CellRun::settle_step(const ReconcileStep& step, std::size_t index) {
   }
 }
 
-// Faults end here. Then every intent is driven, as an orchestrator would, until it has ended; then one replay each.
+// Faults end here. Then every intent is driven, as an orchestrator would, until it has ended; then
+// one replay each.
 Result<void> CellRun::close_down() {
   if (!goes_on()) return {};
   history_.marks.push_back({"all faults end", clock_.monotonic()});
@@ -196,9 +200,11 @@ Result<void> CellRun::close_down() {
 
 void CellRun::settle() {
   const auto bound = clock_.monotonic() + history_.times.settle;
-  // A SUT that can verify by itself gets the time for it; another has no way to learn anything but a submit.
+  // A SUT that can verify by itself gets the time for it; another has no way to learn anything but
+  // a submit.
   const bool verifies = can("reconcile") && can("status");
-  const auto first = clock_.monotonic() + (verifies ? history_.times.call_timeout : Milliseconds{0});
+  const auto first =
+      clock_.monotonic() + (verifies ? history_.times.call_timeout : Milliseconds{0});
   std::map<std::string, MonotonicTime> open;
   for (const auto& intent : submitted_) open[intent] = first;
   while (!open.empty() && clock_.monotonic() < bound && goes_on()) {

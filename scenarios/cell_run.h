@@ -1,6 +1,6 @@
-// One cell, played once: takes the scenario's steps, ends all faults, lets everything settle, replays, and gathers the history.
-// Invariant: when play() returns, its workers are dead, its fake is stopped; only files in `folder` are left.
-// Observes and records; judges nothing.
+// One cell, played once: takes the scenario's steps, ends all faults, lets everything settle,
+// replays, and gathers the history. Invariant: when play() returns, its workers are dead, its fake
+// is stopped; only files in `folder` are left. Observes and records; judges nothing.
 #pragma once
 
 #include <filesystem>
@@ -23,11 +23,11 @@ struct Played {
 
 class CellRun {
  public:
-  // Times are multiplied by `scale`. Errors: invalid_argument (a scenario that names what it does not have), not_found
-  // (unknown profile or action).
-  static Result<std::unique_ptr<CellRun>> make(const Cell& cell, const RunOptions& options, double scale,
-                                               std::filesystem::path folder, Clock& clock,
-                                               std::stop_token stop);
+  // Times are multiplied by `scale`. Errors: invalid_argument (a scenario that names what it does
+  // not have), not_found (unknown profile or action).
+  static Result<std::unique_ptr<CellRun>> make(const Cell& cell, const RunOptions& options,
+                                               double scale, std::filesystem::path folder,
+                                               Clock& clock, std::stop_token stop);
   // Once. Errors: sut_failed (cannot be started at all), port_busy, io_failed, interrupted.
   Result<Played> play();
 

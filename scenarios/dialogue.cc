@@ -14,7 +14,9 @@ namespace {
 constexpr std::array kStatuses{"succeeded", "failed_final", "conflict", "verification_required",
                                "unknown",   "in_progress",  "pending",  "review"};
 
-std::string shown(const std::string& text) { return escape_terminal(shorten(text, 300)); }
+std::string shown(const std::string& text) {
+  return escape_terminal(shorten(text, 300));
+}
 
 std::string_view kind_text(Exchange::Kind kind) {
   switch (kind) {
@@ -89,11 +91,13 @@ bool Dialogue::send(Pending& pending) {
   if (pending.worker == nullptr || !stage_.is_alive(pending.exchange.worker)) {
     const auto why = stage_.killed_by(pending.exchange.worker);
     stage_.note_exit(pending.exchange.worker);
-    fail_sut(why.empty() ? fmt::format("worker {} ended unasked between two requests",
-                                       pending.exchange.worker)
-                         : fmt::format("worker {} is dead ({}) when step {} needs it; put `- restart: {}` before it",
-                                       pending.exchange.worker, why, pending.exchange.step + 1,
-                                       pending.exchange.worker));
+    fail_sut(
+        why.empty()
+            ? fmt::format("worker {} ended unasked between two requests", pending.exchange.worker)
+            : fmt::format(
+                  "worker {} is dead ({}) when step {} needs it; put `- restart: {}` before it",
+                  pending.exchange.worker, why, pending.exchange.step + 1,
+                  pending.exchange.worker));
     return false;
   }
   pending.id = next_id_++;
@@ -127,7 +131,8 @@ bool Dialogue::take_in(Pending& pending) {
   return true;
 }
 
-// No answer came: because we killed the worker, because we are to stop, or because the SUT broke the protocol.
+// No answer came: because we killed the worker, because we are to stop, or because the SUT broke
+// the protocol.
 bool Dialogue::explain_silence(const Pending& pending) {
   const auto& error = pending.answer.error();
   const auto& name = pending.exchange.worker;

@@ -1,7 +1,7 @@
-// What the runner and the workers say to each other: sends requests, reads answers, writes both into the history, and holds the
-// SUT to the protocol (docs/sut-protocol.md).
-// Invariant: after the first breach of the protocol nothing more is sent, and failure() says what it was. A worker that we killed
-// breaches nothing: its exchange has no answer.
+// What the runner and the workers say to each other: sends requests, reads answers, writes both
+// into the history, and holds the SUT to the protocol (docs/sut-protocol.md). Invariant: after the
+// first breach of the protocol nothing more is sent, and failure() says what it was. A worker that
+// we killed breaches nothing: its exchange has no answer.
 #pragma once
 
 #include <cstdint>

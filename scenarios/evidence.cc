@@ -176,7 +176,8 @@ std::string Evidence::describe(const fakes::WireEntry& entry) const {
   if (!entry.effect_id.empty()) text += " " + entry.effect_id;
   if (!entry.fault.empty()) text += ", struck by " + escape_terminal(entry.fault);
   if (!entry.delivered) {
-    text += entry.status == 0 ? ", no reply" : fmt::format(", a {} instead of the reply", entry.status);
+    text +=
+        entry.status == 0 ? ", no reply" : fmt::format(", a {} instead of the reply", entry.status);
   }
   return text + ")";
 }

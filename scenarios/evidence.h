@@ -19,9 +19,9 @@ struct IntentEvidence {
   std::vector<const fakes::Effect*> effects;
   // Of its business reference: shared by intents that look alike.
   std::vector<const fakes::WireEntry*> creates;
-  std::vector<const fakes::WireEntry*> lookups;   // those that are known to be about it
-  std::vector<const Exchange*> submits;           // unchanged, in order of sending
-  std::vector<const Exchange*> changed;           // with other parameters
+  std::vector<const fakes::WireEntry*> lookups;  // those that are known to be about it
+  std::vector<const Exchange*> submits;          // unchanged, in order of sending
+  std::vector<const Exchange*> changed;          // with other parameters
   std::vector<const Exchange*> answers;  // submits (unchanged) and statuses that were answered, by
                                          // time of the answer
 };

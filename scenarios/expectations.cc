@@ -66,22 +66,29 @@ class ExpectationCheck {
     }
   }
 
-  // Requests to create that arrived between the step's question and its answer.
+  // The answer; of a worker that died, the next step's question.
+  MonotonicTime end_of(const Exchange& exchange) const {
+    if (exchange.answered_at) return *exchange.answered_at;
+    for (const auto& later : history_.exchanges) {
+      if (later.step > exchange.step) return later.sent_at;
+    }
+    return MonotonicTime::max();
+  }
+
+  // Requests to create that arrived between the step's question and its end.
   int count_calls(const Exchange& exchange) const {
     const auto intent = evidence_.intents().find(exchange.intent);
     if (intent == evidence_.intents().end()) return 0;
     return static_cast<int>(std::ranges::count_if(intent->second.creates, [&](const auto* entry) {
-      return entry->received_at >= exchange.sent_at &&
-             (!exchange.answered_at || entry->received_at <= *exchange.answered_at);
+      return entry->received_at >= exchange.sent_at && entry->received_at <= end_of(exchange);
     }));
   }
 
   void check_end() {
     if (history_.sut_failure) return;  // it never came to its end
     const auto by_profile = history_.scenario.expect_for.find(history_.profile);
-    const auto& expect = by_profile == history_.scenario.expect_for.end()
-                             ? history_.scenario.expect
-                             : by_profile->second;
+    const auto& expect = by_profile == history_.scenario.expect_for.end() ? history_.scenario.expect
+                                                                          : by_profile->second;
     for (const auto& [name, count] : expect.effects) {
       const auto intent = evidence_.intents().find(name);
       const auto got = intent == evidence_.intents().end() ? 0 : intent->second.effects.size();

@@ -19,10 +19,11 @@ constexpr std::array kInvariants{
     Invariant{"effect-matches", "the effect's parameters are those of the intent",
               "keep the request hash with the key and send what was hashed (guide, step 2)",
               check_effect_matches},
-    Invariant{"success-is-real",
-              "reported succeeded means exactly one effect, and its id is the reported one",
-              "record success only from a complete, matching answer of the provider (guide, step 6)",
-              check_success_is_real},
+    Invariant{
+        "success-is-real",
+        "reported succeeded means exactly one effect, and its id is the reported one",
+        "record success only from a complete, matching answer of the provider (guide, step 6)",
+        check_success_is_real},
     Invariant{"failure-is-real", "reported failed_final means no effect, now or later",
               "a time-out, a reset or a 5xx is unknown, not failed; only a proven refusal is final "
               "(guide, step 6)",
@@ -58,8 +59,7 @@ constexpr std::array kInvariants{
               "register before the call, verify what a dead worker left, and escalate in the end "
               "(guide, steps 4 and 7)",
               check_nothing_lost},
-    Invariant{"distinct-intents",
-              "two intents that look alike both get their effect",
+    Invariant{"distinct-intents", "two intents that look alike both get their effect",
               "name what the user decided, not what it looks like: the key belongs to the intent "
               "(guide, step 1)",
               check_distinct_intents},
@@ -74,9 +74,9 @@ std::string find_doubt(const History& history) {
   if (history.sut_failure) return *history.sut_failure;
   for (const auto& record : history.faults) {
     if (record.fault.optional || !record.firings.empty()) continue;
-    return fmt::format(
-        "fault {} was armed but never fired ({}); its point was passed {} times",
-        escape_terminal(record.fault.name), faults::to_text(record.fault), record.visits);
+    return fmt::format("fault {} was armed but never fired ({}); its point was passed {} times",
+                       escape_terminal(record.fault.name), faults::to_text(record.fault),
+                       record.visits);
   }
   if (!history.wire.empty() && history.wire.front().number != 1) {
     return fmt::format("the SUT made more than {} requests, more than are kept",

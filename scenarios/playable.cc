@@ -45,9 +45,10 @@ class PlayableCheck {
     check_intent(step.intent, where_);
     check_worker(step.worker);
     if (step.changed_params.is_object() && !known.contains(step.intent)) {
-      complain(fmt::format("{}: intent {} is submitted with other parameters before it was "
-                           "submitted as it is",
-                           where_, step.intent));
+      complain(
+          fmt::format("{}: intent {} is submitted with other parameters before it was "
+                      "submitted as it is",
+                      where_, step.intent));
     }
   }
 

@@ -65,8 +65,9 @@ std::string disturbance(const Played& played, Milliseconds stall) {
                        to_text(tolerable));
   }
   if (played.slowest_service > tolerable) {
-    return fmt::format("the fake itself took {} for a request without a fault; this cell tolerates {}",
-                       to_text(played.slowest_service), to_text(tolerable));
+    return fmt::format(
+        "the fake itself took {} for a request without a fault; this cell tolerates {}",
+        to_text(played.slowest_service), to_text(tolerable));
   }
   return {};
 }
@@ -87,7 +88,8 @@ Result<CellResult> run_watched(const Cell& cell, const RunOptions& options, Stal
     result.verdict = judge_played(*played);
     result.history = std::move(played->history);
     result.duration = std::chrono::duration_cast<Milliseconds>(clock.monotonic() - begun);
-    // A pass on a disturbed machine is a pass: a stall makes a right executor look wrong, not a wrong one right.
+    // A pass on a disturbed machine is a pass: a stall makes a right executor look wrong, not a
+    // wrong one right.
     if (why.empty() || result.verdict.kind == VerdictKind::pass ||
         result.verdict.kind == VerdictKind::unsupported) {
       return result;
@@ -103,7 +105,9 @@ Result<CellResult> run_watched(const Cell& cell, const RunOptions& options, Stal
 
 }  // namespace
 
-std::string Cell::id() const { return fmt::format("{}/{}/{}", service, scenario->name, profile); }
+std::string Cell::id() const {
+  return fmt::format("{}/{}/{}", service, scenario->name, profile);
+}
 
 std::vector<Cell> make_cells(const std::vector<Scenario>& scenarios,
                              const std::vector<std::string>& globs, std::uint64_t seed) {
@@ -114,7 +118,8 @@ std::vector<Cell> make_cells(const std::vector<Scenario>& scenarios,
         Cell cell{&scenario, service, profile, seed};
         const auto id = cell.id();
         // The cell's own seed depends on its name, not on its place: a filter does not change it.
-        cell.seed = std::stoull(sha256_hex(fmt::format("{} {}", seed, id)).substr(0, 15), nullptr, 16);
+        cell.seed =
+            std::stoull(sha256_hex(fmt::format("{} {}", seed, id)).substr(0, 15), nullptr, 16);
         const bool wanted = std::ranges::any_of(globs, [&](const std::string& glob) {
           return ::fnmatch(glob.c_str(), id.c_str(), 0) == 0;
         });
@@ -149,7 +154,8 @@ Result<std::vector<CellResult>> run_cells(const std::vector<Cell>& cells, const 
       auto result = run_watched(cells[i], options, stalls, clock, enough.get_token());
       if (!result) {
         auto first = error.lock();
-        if (!*first && !(enough.stop_requested() && result.error().code == ErrorCode::interrupted)) {
+        if (!*first &&
+            !(enough.stop_requested() && result.error().code == ErrorCode::interrupted)) {
           *first = result.error();
         }
         enough.request_stop();

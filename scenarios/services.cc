@@ -13,7 +13,9 @@ constexpr ActionRow kActions[] = {
 
 }  // namespace
 
-std::span<const ActionRow> actions() { return kActions; }
+std::span<const ActionRow> actions() {
+  return kActions;
+}
 
 Result<const ActionRow*> find_action(std::string_view action) {
   std::string known;
@@ -21,7 +23,8 @@ Result<const ActionRow*> find_action(std::string_view action) {
     if (row.action == action) return &row;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", row.action);
   }
-  return fail(ErrorCode::not_found, fmt::format("unknown action '{}'; there are: {}", action, known));
+  return fail(ErrorCode::not_found,
+              fmt::format("unknown action '{}'; there are: {}", action, known));
 }
 
 std::string business_ref(const ActionRow& row, const Json& params) {

@@ -1,5 +1,5 @@
-// What the harness knows of each service's actions: where they go, what an effect is about, how fields are compared.
-// One table; a new fake service is a new row.
+// What the harness knows of each service's actions: where they go, what an effect is about, how
+// fields are compared. One table; a new fake service is a new row.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@ struct ActionRow {
   std::string_view action;              // "create_payment"
   std::string_view service;             // "payments"
   std::string_view business_ref_field;  // "order_id": effects are counted by its value
-  std::string_view tool_policy;         // JSON: fields and result_fields of the policy that SUTs are told
+  std::string_view tool_policy;  // JSON: fields and result_fields of the policy that SUTs are told
 };
 
 std::span<const ActionRow> actions();

@@ -190,7 +190,9 @@ void Stage::note_exit(const std::string& name) {
   note(ProcessEvent::Kind::exited, name, player->second.worker->stop(Milliseconds{0}).how);
 }
 
-void Stage::heal() { host_->faults().heal(); }
+void Stage::heal() {
+  host_->faults().heal();
+}
 
 std::string Stage::end_workers(Milliseconds patience) {
   std::string unasked;

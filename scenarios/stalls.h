@@ -1,5 +1,6 @@
-// How disturbed the machine was: a thread that asks to be woken every 10 ms and notes how late it was.
-// On a machine that stalls, a right executor can look wrong; the runner repeats such cells (ARCHITECTURE.md).
+// How disturbed the machine was: a thread that asks to be woken every 10 ms and notes how late it
+// was. On a machine that stalls, a right executor can look wrong; the runner repeats such cells
+// (ARCHITECTURE.md).
 #pragma once
 
 #include <deque>
@@ -13,8 +14,8 @@ namespace onceproof::scenarios {
 class StallWatch {
  public:
   explicit StallWatch(Clock& clock);
-  // The longest lateness that ended at `start` or later; one that has not ended counts as long as it is.
-  // Thread-safe.
+  // The longest lateness that ended at `start` or later; one that has not ended counts as long as
+  // it is. Thread-safe.
   Milliseconds longest_since(MonotonicTime start);
 
  private:

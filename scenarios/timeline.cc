@@ -11,7 +11,7 @@
 namespace onceproof::scenarios {
 namespace {
 
-constexpr std::array<std::string_view, 7> kLanes{"agent",  "executor", "provider", "ledger",
+constexpr std::array<std::string_view, 7> kLanes{"agent", "executor", "provider", "ledger",
                                                  "fault", "process",  "runner"};
 
 std::string shown(const std::string& text, std::size_t bytes) {
@@ -55,10 +55,9 @@ class TimelineMaker {
           fmt::format("{}: status of {} is {}", exchange.worker, exchange.intent, last));
       return;
     }
-    const auto changed = exchange.changed
-                             ? fmt::format(" with other parameters: {}",
-                                           shown(to_line(changes_of(exchange)), 120))
-                             : std::string();
+    const auto changed = exchange.changed ? fmt::format(" with other parameters: {}",
+                                                        shown(to_line(changes_of(exchange)), 120))
+                                          : std::string();
     add(exchange.sent_at, Lane::agent,
         fmt::format("submit {} to {}{}", exchange.intent, exchange.worker, changed));
     if (!exchange.answer) return;
@@ -81,8 +80,8 @@ class TimelineMaker {
   }
 
   void add_request(const fakes::WireEntry& entry) {
-    std::string text = fmt::format("request {}: {} {}", entry.number, entry.method,
-                                   shown(entry.target, 80));
+    std::string text =
+        fmt::format("request {}: {} {}", entry.number, entry.method, shown(entry.target, 80));
     if (!entry.key.empty() && entry.route == "create") text += ", key " + shown(entry.key, 80);
     add(entry.received_at, Lane::provider, std::move(text), entry.number);
     if (entry.committed_at) {

@@ -15,14 +15,16 @@ struct CellTimes {
   Milliseconds unknown_after{1'500};
   Milliseconds check_initial{20};
   Milliseconds check_max{150};
-  Milliseconds settle{4'100};  // the runner's own patience: from "all faults end" to the last intent's end
+  Milliseconds settle{
+      4'100};  // the runner's own patience: from "all faults end" to the last intent's end
   double scale = 1.0;
 
   // From the start of a stall of this length on, a right executor could look late.
   Milliseconds tolerable_stall() const { return call_timeout / 3; }
 };
 
-// scale 1.0: as above; at a provider that can never tell, waiting gains nothing, so review comes sooner.
+// scale 1.0: as above; at a provider that can never tell, waiting gains nothing, so review comes
+// sooner.
 CellTimes make_times(const fakes::Profile& profile, double scale);
 Milliseconds scaled(Milliseconds time, double scale);
 

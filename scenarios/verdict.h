@@ -1,5 +1,6 @@
 // What the judge says of one cell.
-// Merge order when several hold: violated > inconclusive > unsupported > pass. Inconclusive is never green.
+// Merge order when several hold: violated > inconclusive > unsupported > pass. Inconclusive is
+// never green.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +15,19 @@ namespace onceproof::scenarios {
 enum class VerdictKind { pass, violated, inconclusive, unsupported };
 
 struct Violation {
-  std::string invariant;   // an id of DESIGN 3, or "expectation": the scenario's own demand was not met
-  std::string intent;      // "A"; empty: the cell as a whole
-  std::string observed;    // the facts, with numbers of requests, ids of effects, times since the start of the cell
-  std::string inferred;    // what that suggests about the executor
-  std::string remedy;      // what would be right, with the guide's step
+  std::string
+      invariant;       // an id of DESIGN 3, or "expectation": the scenario's own demand was not met
+  std::string intent;  // "A"; empty: the cell as a whole
+  std::string observed;  // the facts, with numbers of requests, ids of effects, times since the
+                         // start of the cell
+  std::string inferred;  // what that suggests about the executor
+  std::string remedy;    // what would be right, with the guide's step
   std::vector<std::uint64_t> requests;  // wire log numbers that are the evidence
 };
 
 struct Verdict {
   VerdictKind kind = VerdictKind::pass;
-  std::string reason;                 // inconclusive, unsupported: why
+  std::string reason;  // inconclusive, unsupported: why
   std::vector<Violation> violations;
 };
 

@@ -96,7 +96,8 @@ bool is_guess(const IntentEvidence& intent, const std::vector<fakes::WireEntry>&
   }
   // A lookup may ask in ways that do not show whom it is about.
   return std::ranges::none_of(wire, [&](const fakes::WireEntry& entry) {
-    const bool ours = entry.business_ref.empty() || entry.business_ref == intent.intent->business_ref;
+    const bool ours =
+        entry.business_ref.empty() || entry.business_ref == intent.intent->business_ref;
     return !is_create(entry) && ours && supports(entry);
   });
 }
@@ -124,12 +125,11 @@ Violations check_failure_is_real(const Evidence& evidence) {
     for (const auto* exchange : intent.answers) {
       if (exchange->answer->status != "failed_final") continue;
       const auto& effect = *intent.effects.front();
-      auto violation = claim(
-          name,
-          fmt::format("{}, but effect {} was committed at {} by request {}",
-                      said(evidence, *exchange), effect.id, evidence.at(effect.committed_at),
-                      effect.request),
-          "what could not be known was taken for a failure");
+      auto violation = claim(name,
+                             fmt::format("{}, but effect {} was committed at {} by request {}",
+                                         said(evidence, *exchange), effect.id,
+                                         evidence.at(effect.committed_at), effect.request),
+                             "what could not be known was taken for a failure");
       violation.requests = {effect.request};
       found.push_back(std::move(violation));
       break;
@@ -145,8 +145,8 @@ Violations check_honest_unknown(const Evidence& evidence) {
       if (!is_final(*exchange) || !is_guess(intent, evidence.history().wire, *exchange)) continue;
       auto violation = claim(
           name,
-          said(evidence, *exchange) + ", but by then no reply had said so: " +
-              evidence.describe(*intent.creates.front()),
+          said(evidence, *exchange) +
+              ", but by then no reply had said so: " + evidence.describe(*intent.creates.front()),
           "a call without a clear answer was reported as if its outcome were known");
       for (const auto* entry : intent.creates) violation.requests.push_back(entry->number);
       found.push_back(std::move(violation));

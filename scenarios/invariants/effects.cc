@@ -57,12 +57,13 @@ Violations check_effect_matches(const Evidence& evidence) {
       if (carries(effect->params, intent.intent->params)) continue;
       Violation violation;
       violation.intent = name;
-      violation.observed = fmt::format(
-          "effect {} has {}, but the intent is {}", effect->id,
-          escape_terminal(shorten(to_line(effect->params), 300)),
-          escape_terminal(shorten(to_line(intent.intent->params), 300)));
-      violation.inferred = "the parameters were changed on their way, or a repeat with other "
-                           "parameters was let through";
+      violation.observed =
+          fmt::format("effect {} has {}, but the intent is {}", effect->id,
+                      escape_terminal(shorten(to_line(effect->params), 300)),
+                      escape_terminal(shorten(to_line(intent.intent->params), 300)));
+      violation.inferred =
+          "the parameters were changed on their way, or a repeat with other "
+          "parameters was let through";
       violation.requests = {effect->request};
       found.push_back(std::move(violation));
     }
@@ -84,8 +85,9 @@ Violations check_distinct_intents(const Evidence& evidence) {
       violation.observed =
           fmt::format("intents {} and {} were both answered with the one effect {}", owner->second,
                       name, escape_terminal(shorten(answer.external_id, 80)));
-      violation.inferred = "two decisions that look alike were taken for one: the key is made of "
-                           "the text, or too coarse";
+      violation.inferred =
+          "two decisions that look alike were taken for one: the key is made of "
+          "the text, or too coarse";
       found.push_back(std::move(violation));
       break;
     }

@@ -15,10 +15,10 @@ Violations check_nothing_lost(const Evidence& evidence) {
     if (status == "succeeded" || status == "failed_final" || status == "review") continue;
     Violation violation;
     violation.intent = name;
-    violation.observed =
-        answered ? fmt::format("still {} at {}, long after all faults had ended", status,
-                               evidence.at(*intent.answers.back()->answered_at))
-                 : "it was never answered";
+    violation.observed = answered
+                             ? fmt::format("still {} at {}, long after all faults had ended",
+                                           status, evidence.at(*intent.answers.back()->answered_at))
+                             : "it was never answered";
     violation.inferred = "the operation is stuck: nothing verifies it, frees it or hands it over";
     found.push_back(std::move(violation));
   }

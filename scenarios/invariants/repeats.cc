@@ -14,7 +14,8 @@ constexpr std::size_t kMostLookups = 250;
 
 // The first final answer to an unchanged submit or a status; nullptr: none.
 const Exchange* first_final(const IntentEvidence& intent) {
-  const auto found = std::ranges::find_if(intent.answers, [](const auto* e) { return is_final(*e); });
+  const auto found =
+      std::ranges::find_if(intent.answers, [](const auto* e) { return is_final(*e); });
   return found == intent.answers.end() ? nullptr : *found;
 }
 
@@ -58,7 +59,8 @@ bool was_looked_for(const Evidence& evidence, const IntentEvidence& intent,
                     const fakes::WireEntry& call, const fakes::WireEntry& next) {
   const auto visible = call.received_at + evidence.history().provider.index_delay;
   return std::ranges::any_of(evidence.history().wire, [&](const fakes::WireEntry& entry) {
-    const bool ours = entry.business_ref.empty() || entry.business_ref == intent.intent->business_ref;
+    const bool ours =
+        entry.business_ref.empty() || entry.business_ref == intent.intent->business_ref;
     return ours && entry.delivered && entry.disposition == fakes::Disposition::not_found &&
            entry.received_at >= visible && entry.received_at <= next.received_at;
   });
@@ -110,11 +112,13 @@ Violations check_no_blind_repeat(const Evidence& evidence) {
       if (is_clear(call) || was_looked_for(evidence, intent, call, next)) continue;
       Violation violation;
       violation.intent = name;
-      violation.observed = fmt::format("{}, then {}; between them nothing proved that there is no "
-                                       "effect",
-                                       evidence.describe(call), evidence.describe(next));
-      violation.inferred = "a call without a clear answer was repeated at a provider that does not "
-                           "recognise repeats";
+      violation.observed = fmt::format(
+          "{}, then {}; between them nothing proved that there is no "
+          "effect",
+          evidence.describe(call), evidence.describe(next));
+      violation.inferred =
+          "a call without a clear answer was repeated at a provider that does not "
+          "recognise repeats";
       violation.requests = {call.number, next.number};
       found.push_back(std::move(violation));
       break;

@@ -12,8 +12,8 @@
 namespace onceproof::scenarios {
 
 struct Mutant {
-  std::string_view name;      // "new-key-per-retry"
-  std::string_view mistake;   // one sentence
+  std::string_view name;       // "new-key-per-retry"
+  std::string_view mistake;    // one sentence
   std::string_view caught_by;  // the invariant that names it
   WorkerSeams (*make_seams)();
 };

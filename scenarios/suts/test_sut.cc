@@ -159,7 +159,7 @@ class TestSut {
   void leave_someone_behind() {
     const pid_t child = ::fork();
     if (child != 0) {
-      if (mode_ == "orphan") ::usleep(20'000);
+      if (mode_ == "orphan") RealClock().wait_for(Milliseconds{20});
       return;
     }
     ::setsid();
