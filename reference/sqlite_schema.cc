@@ -137,7 +137,10 @@ Result<void> expect_none(Database& database, const std::filesystem::path& path,
 }  // namespace
 
 Result<void> migrate(Database& database, const std::filesystem::path& path) {
+  // One snapshot for all that is read: between two reads another process may lay the schema.
+  if (auto begun = database.execute("BEGIN"); !begun) return begun;
   auto version = read_version(database, path);
+  if (auto ended = database.execute("COMMIT"); !ended) return ended;
   if (!version) return tl::unexpected(version.error());
   if (*version == kSchemaVersion) return {};
   auto transaction = Transaction::begin(database);

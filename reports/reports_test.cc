@@ -88,7 +88,7 @@ RunReport sample() {
   return report;
 }
 
-// ONCEPROOF_UPDATE_GOLDEN=1 writes the file instead.
+// Compiled with -DONCEPROOF_UPDATE_GOLDEN it writes the file instead.
 void expect_golden(const std::string& name, const std::string& text) {
   const auto path = std::filesystem::path(ONCEPROOF_SOURCE_DIR) / "reports/golden" / name;
 #ifdef ONCEPROOF_UPDATE_GOLDEN

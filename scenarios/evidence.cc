@@ -158,6 +158,9 @@ void Evidence::attribute_effects() {
       if (effect.business_ref == ref) effects.push_back(&effect);
     }
     Attribution(std::move(group)).give(std::move(effects));
+    for (auto& [other_name, other] : intents_) {
+      std::ranges::sort(other.effects, {}, [](const auto* effect) { return effect->committed_at; });
+    }
   }
 }
 

@@ -74,7 +74,11 @@ TEST_F(RunTest, ARightExecutorOfAnotherDesignPasses) {
 TEST_F(RunTest, ANaiveExecutorIsViolated) {
   const auto result = run("naive");
   ASSERT_EQ(result.verdict.kind, VerdictKind::violated);
-  EXPECT_EQ(result.verdict.violations[0].invariant, "failure-is-real");
+  bool caught = false;
+  for (const auto& violation : result.verdict.violations) {
+    caught = caught || violation.invariant == "failure-is-real";
+  }
+  EXPECT_TRUE(caught);
 }
 
 TEST_F(RunTest, AnExecutorThatHangsIsInconclusive) {

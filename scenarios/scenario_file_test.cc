@@ -251,7 +251,7 @@ constexpr Mistake kMistakes[] = {
     {"blind: {effects", "searchable: {effects",
      "s.yaml:35:3: expect: unknown member 'searchable'; there are: default, keyed, blind"},
     {"effects: {A: 1, B: 1}", "effects: {A: 1, C: 1}",
-     "s.yaml:34:32: expect.default.effects.C: there is no intent 'C', did you mean 'A'?; there "
+     "s.yaml:34:32: expect.default.effects.C: there is no intent 'C'; there "
      "are: "
      "A, B"},
     {"final: {A: succeeded", "final: {A: crashed",
