@@ -204,6 +204,21 @@ TEST_F(CliTest, ServeAnswersUntilCtrlC) {
   EXPECT_NE(ended.out.find("0 requests, 0 effects"), std::string::npos);
 }
 
+TEST_F(CliTest, PolicyCheckSaysWhatAPolicyComesToOrWhereItIsWrong) {
+  ASSERT_TRUE(write_file(path("policy.yaml"),
+                         "tool_policy:\n  create_payment:\n    unknown_after: 15m\n    "
+                         "provider: {lookup: {by: key, complete: true}}\n")
+                  .has_value());
+  const auto checked = call({"policy", "check", "policy.yaml"});
+  EXPECT_EQ(checked.code, 0) << checked.err;
+  EXPECT_NE(checked.out.find("to review after 15 min"), std::string::npos) << checked.out;
+  EXPECT_NE(checked.out.find("sent again only when absence is proved"), std::string::npos);
+  ASSERT_TRUE(
+      write_file(path("wrong.yaml"), "tool_policy:\n  create_payment:\n    unknown_aftr: 15m\n")
+          .has_value());
+  expect_unusable({"policy", "check", "wrong.yaml"}, "wrong.yaml:3:5:");
+}
+
 TEST_F(CliTest, ListAndErrorsAreTheTables) {
   const auto list = parse_json(call({"list", "--json"}).out).value();
   EXPECT_EQ(list["mutants"].size(), scenarios::mutants().size());

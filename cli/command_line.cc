@@ -92,6 +92,7 @@ std::variant<Command, ExitCode> parse_command_line(int argc, char** argv) {
   ListArgs list_args;
   WorkerArgs worker_args;
   ServeArgs serve_args;
+  PolicyArgs policy_args;
   std::string timeout = "30s";
   auto* run = add_run(app, run_args, timeout);
   auto* list = app.add_subcommand("list", "List scenarios, profiles, invariants and mutants");
@@ -100,6 +101,10 @@ std::variant<Command, ExitCode> parse_command_line(int argc, char** argv) {
       "worker", "The reference executor as a system under test: JSON Lines on stdin and stdout");
   worker->add_option("--mutant", worker_args.mutant, "with one deliberate mistake");
   auto* serve = add_serve(app, serve_args);
+  auto* policy = app.add_subcommand("policy", "Work with a tool policy");
+  policy->require_subcommand(1);
+  auto* check = policy->add_subcommand("check", "Read a policy file and say what it comes to");
+  check->add_option("FILE", policy_args.file, "YAML; docs/reference.md describes it")->required();
   auto* errors = app.add_subcommand("errors", "Print the table of error codes");
 
   try {
@@ -117,6 +122,7 @@ std::variant<Command, ExitCode> parse_command_line(int argc, char** argv) {
   if (list->parsed()) return Command{list_args};
   if (worker->parsed()) return Command{worker_args};
   if (serve->parsed()) return Command{serve_args};
+  if (check->parsed()) return Command{policy_args};
   if (errors->parsed()) return Command{ErrorsArgs{}};
   return kUnusable;
 }

@@ -55,9 +55,13 @@ struct ServeArgs {
   std::filesystem::path ledger = ":memory:";
 };
 
+struct PolicyArgs {  // policy check
+  std::filesystem::path file;
+};
+
 struct ErrorsArgs {};
 
-using Command = std::variant<RunArgs, ListArgs, WorkerArgs, ServeArgs, ErrorsArgs>;
+using Command = std::variant<RunArgs, ListArgs, WorkerArgs, ServeArgs, PolicyArgs, ErrorsArgs>;
 
 // What was asked for; or the exit code, when help was printed or the command line is wrong (the
 // sentence is on stderr).

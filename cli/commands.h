@@ -26,6 +26,7 @@ ExitCode run_command(const RunArgs& args, const Context& context);
 ExitCode list_command(const ListArgs& args, const Context& context);
 ExitCode worker_command(const WorkerArgs& args, const Context& context);
 ExitCode serve_command(const ServeArgs& args, const Context& context);
+ExitCode policy_command(const PolicyArgs& args, const Context& context);
 ExitCode errors_command(const ErrorsArgs& args, const Context& context);
 
 // "onceproof: <message>" on stderr, and the exit code that fits the error.

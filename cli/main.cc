@@ -2,9 +2,11 @@
 // calls one command.
 #include <pthread.h>
 #include <unistd.h>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <map>
@@ -49,6 +51,7 @@ ExitCode dispatch(const Command& command, const Context& context) {
                                [&](const ListArgs& a) { return list_command(a, context); },
                                [&](const WorkerArgs& a) { return worker_command(a, context); },
                                [&](const ServeArgs& a) { return serve_command(a, context); },
+                               [&](const PolicyArgs& a) { return policy_command(a, context); },
                                [&](const ErrorsArgs& a) { return errors_command(a, context); }},
                     command);
 }
@@ -76,6 +79,16 @@ class SignalWatch {
   std::jthread watcher_;
 };
 
+// What could not be printed must not look like a success. A reader that went away (| head) is no
+// mistake.
+ExitCode check_output(ExitCode code) {
+  errno = 0;
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (written || errno == EPIPE || errno == 0 || code != kPassed) return code;
+  std::fprintf(stderr, "onceproof: stdout could not be written: %s\n", std::strerror(errno));
+  return kUnusable;
+}
+
 ExitCode run(int argc, char** argv) {
   auto parsed = parse_command_line(argc, argv);
   if (const auto* code = std::get_if<ExitCode>(&parsed)) return *code;
@@ -97,7 +110,7 @@ ExitCode run(int argc, char** argv) {
       .version = ONCEPROOF_VERSION,
       .program = own_path(),
       .sut_environment = sut_environment()};
-  return dispatch(command, context);
+  return check_output(dispatch(command, context));
 }
 
 }  // namespace

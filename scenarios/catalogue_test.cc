@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <set>
 
+#include "base/file.h"
 #include "scenarios/playable.h"
+#include "scenarios/scenario_file.h"
+#include "scenarios/suts/manifest.h"
 
 namespace onceproof::scenarios {
 namespace {
@@ -50,6 +53,29 @@ TEST(CatalogueTest, NamesThatRefer) {
       EXPECT_TRUE(names.contains(scenario.twin)) << scenario.name;
     }
   }
+}
+
+// The first indented block of a page that begins with `first`, without its indent.
+std::string example_of(const std::string& page, const std::string& first) {
+  const auto text =
+      read_file(std::filesystem::path(ONCEPROOF_SOURCE_DIR) / page).value_or(std::string());
+  std::string example;
+  for (auto from = text.find("    " + first); from < text.size();) {
+    const auto end = std::min(text.find('\n', from), text.size());
+    if (text.compare(from, 4, "    ") != 0) break;
+    example += text.substr(from + 4, end - from - 4) + "\n";
+    from = end + 1;
+  }
+  return example;
+}
+
+TEST(DocsTest, TheExamplesOfScenariosMdAreRead) {
+  const auto scenario = parse_scenario(example_of("docs/scenarios.md", "scenario:"), "example");
+  ASSERT_TRUE(scenario.has_value()) << scenario.error().message;
+  EXPECT_EQ(scenario->steps.size(), 4U);
+  const auto manifest = parse_manifest(example_of("docs/scenarios.md", "name:"), "onceproof.yaml");
+  ASSERT_TRUE(manifest.has_value()) << manifest.error().message;
+  EXPECT_EQ(manifest->answer_timeout, Milliseconds{10'000});
 }
 
 // The guide's check, steps 1 to 7.
