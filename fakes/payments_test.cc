@@ -7,6 +7,7 @@
 #include <atomic>
 #include <thread>
 
+#include "base/guarded.h"
 #include "fakes/host.h"
 #include "faults/raw_client.h"
 
@@ -27,7 +28,7 @@ class PaymentsTest : public ::testing::Test {
     HostOptions options;
     options.profile = find_profile(profile).value();
     if (index_delay > Milliseconds{0}) options.profile.index_delay = index_delay;
-    options.kill_worker = [this](const std::string& worker) { killed_.push_back(worker); };
+    options.kill_worker = [this](const std::string& worker) { killed_.lock()->push_back(worker); };
     auto host = Host::start(std::move(options), clock_);
     ASSERT_TRUE(host.has_value()) << host.error().message;
     host_ = std::move(*host);
@@ -61,7 +62,7 @@ class PaymentsTest : public ::testing::Test {
   }
 
   RealClock clock_;
-  std::vector<std::string> killed_;
+  Guarded<std::vector<std::string>> killed_;
   std::unique_ptr<Host> host_;
 };
 
@@ -246,7 +247,7 @@ TEST_F(PaymentsTest, EachFaultStrikesExactlyAtItsPoint) {
   };
   for (const auto& strike : strikes) {
     start("keyed");
-    killed_.clear();
+    killed_.lock()->clear();
     const std::string what = std::string(strike.point) + " " + strike.action;
     arm(std::string(R"({"at":")") + strike.point + R"(","on":{"route":"create"},"do":)" +
         strike.action + "}");
@@ -256,7 +257,7 @@ TEST_F(PaymentsTest, EachFaultStrikesExactlyAtItsPoint) {
     EXPECT_EQ(status(heard.bytes), strike.status) << what;
     EXPECT_EQ(heard.end, strike.end) << what;
     EXPECT_EQ(effects(), strike.committed ? 1U : 0U) << what;
-    EXPECT_EQ(killed_.size(), what.find("kill") == std::string::npos ? 0U : 1U) << what;
+    EXPECT_EQ(killed_.lock()->size(), what.find("kill") == std::string::npos ? 0U : 1U) << what;
     const auto entry = host_->wire_log().entries().at(0);
     EXPECT_EQ(entry.fault, "fault-1") << what;
     EXPECT_EQ(entry.delivered, strike.status == 201) << what;

@@ -225,7 +225,7 @@ TEST_F(HttpClientDeadlineTest, CoversChunksThatDrip) {
 TEST(HttpClientTest, TheDeadlineCoversSendingToAServerThatDoesNotRead) {
   ScriptedServer server([](Peer& peer) { peer.hang(); });
   const auto client = client_of(server.url());
-  EXPECT_EQ(client->exchange(post(std::string(32 << 20, 'x')), Milliseconds{1'000}).end,
+  EXPECT_EQ(client->exchange(post(std::string(12 << 20, 'x')), Milliseconds{2'000}).end,
             ExchangeEnd::timed_out);
 }
 
