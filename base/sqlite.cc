@@ -108,7 +108,11 @@ std::optional<std::string> Statement::optional_text(int column) const {
 }
 
 void Database::Close::operator()(sqlite3* database) const {
-  sqlite3_close_v2(database);
+  if (ours) sqlite3_close_v2(database);
+}
+
+Database Database::borrow(sqlite3* database) {
+  return Database(database, false);
 }
 
 Result<Database> Database::open(const std::filesystem::path& path, Durability durability,
@@ -151,6 +155,10 @@ Result<Statement> Database::prepare(std::string_view sql) {
 
 std::int64_t Database::changes() const {
   return sqlite3_changes64(database_.get());
+}
+
+bool Database::in_transaction() const {
+  return sqlite3_get_autocommit(database_.get()) == 0;
 }
 
 Result<Transaction> Transaction::begin(Database& database) {

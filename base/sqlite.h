@@ -66,6 +66,8 @@ class Database {
   // journal_corrupt (no database).
   static Result<Database> open(const std::filesystem::path& path, Durability durability,
                                std::chrono::milliseconds busy_timeout);
+  // Somebody else's connection, which stays theirs and outlives this.
+  static Database borrow(sqlite3* database);
   Database(Database&&) noexcept = default;
   Database& operator=(Database&&) noexcept = default;
 
@@ -75,13 +77,15 @@ class Database {
   Result<void> execute(const char* sql);
   Result<Statement> prepare(std::string_view sql);
   std::int64_t changes() const;  // rows changed by the last statement
+  bool in_transaction() const;
   sqlite3* handle() { return database_.get(); }
 
  private:
   struct Close {
+    bool ours = true;
     void operator()(sqlite3* database) const;
   };
-  explicit Database(sqlite3* database) : database_(database) {}
+  explicit Database(sqlite3* database, bool ours = true) : database_(database, Close{ours}) {}
   std::unique_ptr<sqlite3, Close> database_;
 };
 

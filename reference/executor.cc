@@ -4,57 +4,16 @@
 
 #include "base/text.h"
 #include "reference/operation_key.h"
+#include "reference/registration.h"
 #include "reference/request_hash.h"
 #include "reference/turn.h"
 
 namespace onceproof {
 namespace {
 
-constexpr std::size_t kLongestName = 200;  // tenant, intent id, action
 // Each round but the last one ends because another worker was faster; whoever loses three times can
 // as well report that.
 constexpr int kRounds = 3;
-
-Result<void> check_name(std::string_view what, std::string_view text, std::size_t shortest) {
-  if (text.size() >= shortest && text.size() <= kLongestName) return {};
-  return fail(ErrorCode::invalid_argument, fmt::format("{} has {} bytes; {} to {} are allowed",
-                                                       what, text.size(), shortest, kLongestName));
-}
-
-Result<void> check_intent(const Intent& intent, const Guarantees& guarantees) {
-  auto checked = check_name("tenant", intent.tenant, 0)
-                     .and_then([&] { return check_name("intent", intent.intent_id, 1); })
-                     .and_then([&] { return check_name("action", intent.action, 1); });
-  if (!checked) return checked;
-  if (!intent.params.is_object()) {
-    return fail(ErrorCode::invalid_argument, "params is no JSON object");
-  }
-  const std::string& reserved = guarantees.reference_field;
-  if (!reserved.empty() && intent.params.contains(reserved)) {
-    return fail(ErrorCode::invalid_argument,
-                fmt::format("params.{}: this field carries the operation key to the provider; "
-                            "leave it out",
-                            reserved));
-  }
-  if (intent.operation_key) return check_operation_key(*intent.operation_key);
-  return {};
-}
-
-// What is sent: the parameters as they were hashed, so that every retry of one meaning has the same
-// bytes, and the fields that do not count as they were given.
-Json params_to_send(const Json& given, const Json& normalised) {
-  Json params = given;
-  for (auto it = params.begin(); it != params.end();) {
-    const Json* counted = find_member(normalised, it.key());
-    if (counted == nullptr && it->is_null()) {
-      it = params.erase(it);  // absent_if_null
-      continue;
-    }
-    if (counted != nullptr) *it = *counted;
-    ++it;
-  }
-  return params;
-}
 
 AnswerStatus submitted_status(const Operation& operation) {
   if (operation.review_since && !is_terminal(operation.status)) return AnswerStatus::review;
@@ -138,7 +97,7 @@ Result<Answer> Executor::submit(const Intent& intent) {
                                                   escape_terminal(shorten(intent.action, 80))));
   }
   const Work work{intent, **tool, *provider->second};
-  if (auto checked = check_intent(intent, work.provider.guarantees()); !checked) {
+  if (auto checked = check_intent(intent, work.tool, work.provider.guarantees()); !checked) {
     return tl::unexpected(checked.error());
   }
   auto known = parts_.journal.find(intent.tenant, intent.action, intent.intent_id);
@@ -151,19 +110,12 @@ Result<Answer> Executor::submit(const Intent& intent) {
 Result<Answer> Executor::begin(const Work& work) {
   const Intent& intent = work.intent;
   const CivilTime now = parts_.clock.civil();
-  Operation fresh;
-  fresh.operation_key =
-      intent.operation_key ? *intent.operation_key : make_operation_key(now, parts_.random);
-  auto hash = make_request_hash(intent.action, intent.params, work.tool, fresh.operation_key);
-  if (!hash) return tl::unexpected(hash.error());
-  fresh.tenant = intent.tenant;
-  fresh.intent_id = intent.intent_id;
-  fresh.action_type = intent.action;
-  fresh.request_hash = hash->hash;
-  fresh.hash_version = kHashVersion;
-  fresh.field_digests = hash->field_digests;
-  fresh.created_at = now;
-  fresh.updated_at = now;
+  auto prepared = prepare_operation(
+      intent, work.tool,
+      intent.operation_key ? *intent.operation_key : make_operation_key(now, parts_.random), now,
+      parts_.sealer, parts_.random);
+  if (!prepared) return tl::unexpected(prepared.error());
+  const Operation& fresh = prepared->operation;
   auto registered = parts_.journal.register_and_claim(fresh, parts_.owner, now + work.tool.lease);
   if (!registered && registered.error().code == ErrorCode::already_exists) {
     // The caller's key names another intent. Nothing of that one is shown.
@@ -176,17 +128,15 @@ Result<Answer> Executor::begin(const Work& work) {
   if (!registered) return tl::unexpected(registered.error());
   if (!registered->created) return resume(work, std::move(registered->operation));
   Turn turn(parts_, work.tool, work.provider);
-  return answer_of(turn.call(registered->operation, Status::pending,
-                             params_to_send(intent.params, hash->normalised)));
+  return answer_of(turn.call(registered->operation, Status::pending, prepared->params));
 }
 
 // A record exists: what the core says, until there is an answer.
 Result<Answer> Executor::resume(const Work& work, Operation operation) {
-  const auto hash =
-      make_request_hash(work.intent.action, work.intent.params, work.tool, operation.operation_key);
+  const auto hash = make_request_hash(work.intent.action, work.intent.params, work.tool,
+                                      operation.hash_version, operation.operation_key);
   if (!hash) return tl::unexpected(hash.error());
-  const bool same_hash =
-      hash->hash == operation.request_hash && operation.hash_version == kHashVersion;
+  const bool same_hash = hash->hash == operation.request_hash;
   const Guarantees& guarantees = work.provider.guarantees();
   Turn turn(parts_, work.tool, work.provider);
   bool verified = false;
@@ -211,7 +161,7 @@ Result<Answer> Executor::resume(const Work& work, Operation operation) {
       if (released) continue;  // pending now, or moved on by another worker
     }
     if (decision.what != Do::claim_and_call) break;
-    auto claim = claim_next(work, operation);
+    auto claim = turn.claim(operation);
     if (!claim) return tl::unexpected(claim.error());
     if (*claim) {
       return answer_of(turn.call((*claim)->operation, (*claim)->prior_status,
@@ -222,17 +172,6 @@ Result<Answer> Executor::resume(const Work& work, Operation operation) {
     operation = std::move(*current);
   }
   return answer_of(operation);
-}
-
-// nullopt: somebody else was faster.
-Result<std::optional<Claim>> Executor::claim_next(const Work& work, const Operation& operation) {
-  const CivilTime now = parts_.clock.civil();
-  auto claim = parts_.journal.claim(
-      {operation.operation_key, operation.attempt_count, parts_.owner, now, now + work.tool.lease});
-  if (claim) return std::optional<Claim>(std::move(*claim));
-  const ErrorCode code = claim.error().code;
-  if (code == ErrorCode::lease_held || code == ErrorCode::stale_attempt) return std::nullopt;
-  return tl::unexpected(claim.error());
 }
 
 Result<Answer> Executor::status(std::string_view tenant, std::string_view action,

@@ -18,6 +18,7 @@
 #include "reference/policy.h"
 #include "reference/protocol.h"
 #include "reference/provider.h"
+#include "reference/sealer.h"
 
 namespace onceproof {
 
@@ -51,6 +52,7 @@ struct ExecutorParts {
   const Policy& policy;
   std::map<std::string, Provider*> providers;  // by action
   std::string owner;                           // "w1": lease owner and actor in events
+  const Sealer* sealer = nullptr;              // for tools that keep their parameters
 };
 
 class Executor {
@@ -74,7 +76,6 @@ class Executor {
   };
   Result<Answer> begin(const Work& work);
   Result<Answer> resume(const Work& work, Operation operation);
-  Result<std::optional<Claim>> claim_next(const Work& work, const Operation& operation);
 
   ExecutorParts parts_;
 };

@@ -407,11 +407,11 @@ TEST(ExecutorTest, WhatBreaksThePolicyIsRefusedBeforeAnythingIsWritten) {
   EXPECT_EQ(refused(payment_intent("")).code, ErrorCode::invalid_argument);
   EXPECT_EQ(refused(payment_intent(std::string(201, 'x'))).code, ErrorCode::invalid_argument);
   intent = payment_intent();
-  intent.action = "send_email";
+  intent.action = "submit_application";
   EXPECT_EQ(refused(intent).code, ErrorCode::not_found);
-  world.policy.tools["send_email"] = world.policy.tools["create_payment"];
+  world.policy.tools["submit_application"] = world.policy.tools["create_payment"];
   EXPECT_EQ(refused(intent).code, ErrorCode::not_found);  // a policy, but no provider
-  EXPECT_TRUE(world.journal.list({}, 10).value().empty());
+  EXPECT_TRUE(world.journal.list({.limit = 10}).value().empty());
   EXPECT_TRUE(world.provider.calls.empty());
 }
 

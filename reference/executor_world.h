@@ -87,7 +87,7 @@ class WorldWorker {
 
 class World {
  public:
-  explicit World(Guarantees promised) : provider(clock, std::move(promised)) {}
+  explicit World(Guarantees promised) : provider(clock, promised), mailer(clock, promised) {}
 
   VirtualClock clock;
   MemoryJournal journal;
@@ -95,13 +95,16 @@ class World {
   Protocol protocol;
   Policy policy = world_policy();
   LedgerProvider provider;
+  LedgerProvider mailer;  // of send_email, which no policy has unless a test adds it
+  Sealer sealer = Sealer::from_text(std::string(64, 'a'), "test").value();
 
   std::unique_ptr<WorldWorker> start(std::string name) {
     return std::make_unique<WorldWorker>(*this, std::move(name));
   }
   ExecutorParts parts(Journal& seam, std::string name) {
-    return {clock,          seam, random, protocol, policy, {{"create_payment", &provider}},
-            std::move(name)};
+    return {clock,           seam,   random,
+            protocol,        policy, {{"create_payment", &provider}, {"send_email", &mailer}},
+            std::move(name), &sealer};
   }
   void pass(int ms) { clock.advance(Milliseconds{ms}); }
   Operation operation(const Intent& intent = payment_intent()) {

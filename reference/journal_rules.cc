@@ -11,6 +11,8 @@ namespace onceproof {
 namespace {
 
 constexpr std::size_t kLongestName = 200;
+constexpr std::size_t kLongestSealed = 4 << 20;
+constexpr std::size_t kLongestWhy = 500;
 constexpr std::size_t kLongestAction = 80;  // the guide's VARCHAR(80)
 
 Result<void> check_length(std::string_view member, std::string_view text, std::size_t least,
@@ -33,6 +35,7 @@ std::string shown(std::string_view untrusted) {
 }  // namespace
 
 Result<void> check_registration(const Operation& operation) {
+  if (!operation.error_code.empty()) return fail(ErrorCode::invalid_argument, operation.error_code);
   return check_operation_key(operation.operation_key)
       .and_then([&] { return check_length("tenant", operation.tenant, 0, kLongestName); })
       .and_then([&] { return check_length("intent_id", operation.intent_id, 1, kLongestName); })
@@ -42,6 +45,10 @@ Result<void> check_registration(const Operation& operation) {
         if (is_sha256_hex(operation.request_hash)) return {};
         return fail(ErrorCode::invalid_argument,
                     "request_hash: it must be SHA-256 in 64 lower-case hexadecimal digits");
+      })
+      .and_then([&] { return check_length("parent_key", operation.parent_key, 0, kLongestName); })
+      .and_then([&] {
+        return check_length("sealed_params", operation.sealed_params, 0, kLongestSealed);
       });
 }
 
@@ -54,8 +61,11 @@ Operation registered_form(const Operation& operation) {
   row.request_hash = operation.request_hash;
   row.hash_version = operation.hash_version;
   row.field_digests = operation.field_digests;
+  row.sealed_params = operation.sealed_params;
+  row.parent_key = operation.parent_key;
   row.created_at = operation.created_at;
   row.updated_at = operation.created_at;
+  row.event_count = 1;
   return row;
 }
 
@@ -101,6 +111,73 @@ tl::unexpected<Error> write_refused(const Operation& stored, std::int64_t attemp
               fmt::format("{}: attempt {} may not change it; it is {}{} and its last attempt is {}",
                           shown(stored.operation_key), attempt, to_text(stored.status),
                           stored.review_since ? " (in review)" : "", stored.attempt_count));
+}
+
+Result<void> check_resolution(const Resolution& resolution) {
+  const bool succeeded = resolution.how == Resolution::How::succeeded;
+  if (succeeded && resolution.external_id.empty()) {
+    return fail(ErrorCode::invalid_argument,
+                "a success needs the provider's external_id: the effect that you saw");
+  }
+  if (!succeeded && !resolution.external_id.empty()) {
+    return fail(ErrorCode::invalid_argument,
+                "an external_id names an effect, and this resolution says that there is none");
+  }
+  return check_length("external_id", resolution.external_id, 0, kLongestName)
+      .and_then([&] { return check_length("by", resolution.by, 1, kLongestName); })
+      .and_then([&] { return check_length("why", resolution.why, 1, kLongestWhy); });
+}
+
+tl::unexpected<Error> resolve_refused(const Operation& stored, const Resolution& resolution) {
+  const auto key = shown(stored.operation_key);
+  if (!stored.review_since) {
+    return fail(ErrorCode::stale_attempt,
+                fmt::format("{}: it is not in review but {}{}; there is nothing to resolve", key,
+                            to_text(stored.status),
+                            stored.resolved_by.empty()
+                                ? std::string()
+                                : fmt::format(" (resolved by {})", shown(stored.resolved_by))));
+  }
+  return fail(ErrorCode::stale_attempt,
+              fmt::format("{}: you saw {} events and there are {}; look again before you decide",
+                          key, resolution.seen, stored.event_count));
+}
+
+Status resolved_status(const Resolution& resolution) {
+  switch (resolution.how) {
+    case Resolution::How::succeeded:
+      return Status::succeeded;
+    case Resolution::How::absent:
+      return Status::pending;
+    case Resolution::How::failed:
+      return Status::failed_final;
+  }
+  return Status::unknown;
+}
+
+std::optional<std::string> follow_up_refused(const Operation& follow_up,
+                                             const Result<Registered>& registered) {
+  if (!registered) {
+    return fmt::format("{}: {}", shown(follow_up.operation_key), shown(registered.error().message));
+  }
+  const Operation& stored = registered->operation;
+  if (registered->created || (stored.operation_key == follow_up.operation_key &&
+                              stored.request_hash == follow_up.request_hash)) {
+    return std::nullopt;
+  }
+  return fmt::format("{}: its intent is another operation", shown(follow_up.operation_key));
+}
+
+std::string resolved_detail(const Resolution& resolution) {
+  switch (resolution.how) {
+    case Resolution::How::succeeded:
+      return fmt::format("succeeded, external_id {}: {}", resolution.external_id, resolution.why);
+    case Resolution::How::absent:
+      return fmt::format("absent: {}", resolution.why);
+    case Resolution::How::failed:
+      return fmt::format("failed: {}", resolution.why);
+  }
+  return resolution.why;
 }
 
 std::string claimed_detail(std::int64_t attempt) {

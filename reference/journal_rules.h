@@ -12,7 +12,8 @@
 namespace onceproof {
 
 // May this operation be registered? Errors: invalid_argument, naming the member: key, tenant,
-// intent_id, action_type or request_hash is of a wrong form or too long (the guide's columns).
+// intent_id, action_type or request_hash is of a wrong form or too long (the guide's columns); or
+// it comes with a reason why it may not (error_code: reference/follow_up.h).
 Result<void> check_registration(const Operation& operation);
 
 // The row as it is at registration, whatever else the caller filled in.
@@ -27,7 +28,20 @@ tl::unexpected<Error> claim_refused(const Operation& stored, const ClaimRequest&
 // A fenced write that changed no row.
 tl::unexpected<Error> write_refused(const Operation& stored, std::int64_t attempt);
 
+// by and why are there and short enough; an external_id for a success, and only for that. Errors:
+// invalid_argument.
+Result<void> check_resolution(const Resolution& resolution);
+// A resolution of what is not in review, or has changed since it was seen.
+tl::unexpected<Error> resolve_refused(const Operation& stored, const Resolution& resolution);
+Status resolved_status(const Resolution& resolution);
+inline constexpr std::string_view kResolvedFailed = "resolved_failed";  // the error_code
+
+// Why a follow-up was not registered, in the words of an event; nullopt: it was, now or before.
+std::optional<std::string> follow_up_refused(const Operation& follow_up,
+                                             const Result<Registered>& registered);
+
 // The texts of events.
+std::string resolved_detail(const Resolution& resolution);
 std::string claimed_detail(std::int64_t attempt);
 std::string confirmed_detail(std::int64_t attempt, const Operation& stored,
                              std::string_view external_id);

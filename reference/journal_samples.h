@@ -29,6 +29,7 @@ inline Operation sample(int n) {
                              {"currency", "fedcba9876543210"}};
   operation.created_at = at(Milliseconds{0});
   operation.updated_at = operation.created_at;
+  operation.event_count = 1;  // as it is once it is registered
   return operation;
 }
 
@@ -44,13 +45,13 @@ inline std::string describe(const Operation& o) {
       "{} tenant={} intent={} action={} hash={} v{} digests={} {} attempts={} first={} last={} "
       "lease={}/{} id={} "
       "result={} error={} checks={} unknown_since={} next_check={} review={} by={} created={} "
-      "updated={}",
+      "updated={} events={} sealed={} parent={}",
       o.operation_key, o.tenant, o.intent_id, o.action_type, o.request_hash, o.hash_version,
       Json(o.field_digests).dump(), to_text(o.status), o.attempt_count,
       describe(o.first_attempt_at), describe(o.last_attempt_at), o.lease_owner,
       describe(o.lease_until), o.external_id, to_line(o.result), o.error_code, o.check_count,
       describe(o.unknown_since), describe(o.next_check_at), describe(o.review_since), o.resolved_by,
-      describe(o.created_at), describe(o.updated_at));
+      describe(o.created_at), describe(o.updated_at), o.event_count, o.sealed_params, o.parent_key);
 }
 
 inline std::string describe(const Event& e) {

@@ -40,11 +40,29 @@ void end_doubt(Operation& operation) {
 
 }  // namespace
 
+// A pending operation is due by itself only if it can be called without its caller.
+void MemoryJournal::release(Row& row, std::optional<CivilTime> not_before, CivilTime now) {
+  Operation& operation = row.operation;
+  end_doubt(operation);
+  operation.next_check_at = not_before;
+  row.due_at.reset();
+  if (!operation.sealed_params.empty()) row.due_at = not_before.value_or(now);
+}
+
+void MemoryJournal::end(Row& row, const Json& result) {
+  Operation& operation = row.operation;
+  end_doubt(operation);
+  operation.result = result;
+  operation.sealed_params.clear();
+  row.due_at.reset();
+}
+
 void MemoryJournal::note(Row& row, std::optional<Status> from, CivilTime at, std::string_view actor,
                          std::string_view reason, std::string detail) {
   row.events.push_back({row.operation.operation_key,
                         static_cast<std::int64_t>(row.events.size()) + 1, at, std::string(actor),
                         from, row.operation.status, std::string(reason), std::move(detail)});
+  row.operation.event_count = static_cast<std::int64_t>(row.events.size());
 }
 
 Result<std::pair<MemoryJournal::Row*, bool>> MemoryJournal::insert_or_find(
@@ -61,8 +79,25 @@ Result<std::pair<MemoryJournal::Row*, bool>> MemoryJournal::insert_or_find(
   if (!inserted) return key_of_another_intent(row.operation);
   row.operation = registered_form(operation);
   tables.keys.emplace(triple, operation.operation_key);
+  if (!operation.sealed_params.empty()) row.due_at = operation.created_at;
   note(row, std::nullopt, operation.created_at, actor, "registered", "");
   return std::pair{&row, true};
+}
+
+void MemoryJournal::register_follow_ups(Tables& tables, Row& parent,
+                                        const std::vector<Operation>& follow_ups, CivilTime now,
+                                        std::string_view actor) {
+  const std::string parent_key = parent.operation.operation_key;
+  for (const auto& follow_up : follow_ups) {
+    const auto registered = insert_or_find(tables, follow_up, actor);
+    // Rows do not move: std::map.
+    const auto refused = follow_up_refused(follow_up, registered.map([](const auto& found) {
+      return Registered{found.first->operation, found.second};
+    }));
+    if (refused) {
+      note(parent, parent.operation.status, now, actor, "follow_up_refused", *refused);
+    }
+  }
 }
 
 void MemoryJournal::begin_attempt(Row& row, std::string_view owner, CivilTime now,
@@ -137,9 +172,10 @@ Result<Claim> MemoryJournal::claim(const ClaimRequest& request) {
 
 Result<Journal::SuccessRecorded> MemoryJournal::mark_succeeded(std::string_view operation_key,
                                                                std::int64_t attempt,
-                                                               std::string_view external_id,
-                                                               const Json& result, CivilTime now,
+                                                               const Success& success,
+                                                               CivilTime now,
                                                                std::string_view actor) {
+  const std::string& external_id = success.external_id;
   if (external_id.empty()) return no_external_id(operation_key);
   auto tables = tables_.lock();
   const auto row = find_row(*tables, operation_key);
@@ -152,30 +188,27 @@ Result<Journal::SuccessRecorded> MemoryJournal::mark_succeeded(std::string_view 
     return SuccessRecorded{operation, duplicate};
   }
   const Status prior = std::exchange(operation.status, Status::succeeded);
-  end_doubt(operation);
+  end(**row, success.result);
   operation.external_id = external_id;
-  operation.result = result;
   operation.error_code.clear();
   operation.updated_at = now;
-  (*row)->due_at.reset();
   note(**row, prior, now, actor, "confirmed", detail);
+  register_follow_ups(*tables, **row, success.follow_ups, now, actor);
   return SuccessRecorded{operation, false};
 }
 
 Result<Operation> MemoryJournal::mark_failed_final(std::string_view operation_key,
-                                                   std::int64_t attempt,
-                                                   std::string_view error_code, CivilTime now,
-                                                   std::string_view actor) {
+                                                   std::int64_t attempt, const Failure& failure,
+                                                   CivilTime now, std::string_view actor) {
   auto tables = tables_.lock();
   const auto row = find_attempt(*tables, operation_key, attempt, false);
   if (!row) return tl::unexpected(row.error());
   Operation& operation = (*row)->operation;
   const Status prior = std::exchange(operation.status, Status::failed_final);
-  end_doubt(operation);
-  operation.error_code = error_code;
+  end(**row, failure.result);
+  operation.error_code = failure.error_code;
   operation.updated_at = now;
-  (*row)->due_at.reset();
-  note(**row, prior, now, actor, "rejected", std::string(error_code));
+  note(**row, prior, now, actor, "rejected", failure.error_code);
   return operation;
 }
 
@@ -208,10 +241,8 @@ Result<Operation> MemoryJournal::release_for_retry(std::string_view operation_ke
   if (!row) return tl::unexpected(row.error());
   Operation& operation = (*row)->operation;
   const Status prior = std::exchange(operation.status, Status::pending);
-  end_doubt(operation);
-  operation.next_check_at = not_before;
+  release(**row, not_before, now);
   operation.updated_at = now;
-  (*row)->due_at.reset();
   note(**row, prior, now, actor, reason, claimed_detail(attempt));
   return operation;
 }
@@ -231,6 +262,43 @@ Result<Operation> MemoryJournal::escalate(std::string_view operation_key, std::i
   operation.updated_at = now;
   (*row)->due_at.reset();
   note(**row, prior, now, actor, "escalated", std::string(reason));
+  return operation;
+}
+
+Result<Operation> MemoryJournal::resolve(std::string_view operation_key,
+                                         const Resolution& resolution,
+                                         const std::vector<Operation>& follow_ups, CivilTime now) {
+  if (auto checked = check_resolution(resolution); !checked) {
+    return tl::unexpected(checked.error());
+  }
+  auto tables = tables_.lock();
+  const auto row = find_row(*tables, operation_key);
+  if (!row) return tl::unexpected(row.error());
+  Operation& operation = (*row)->operation;
+  if (!operation.review_since || operation.event_count != resolution.seen) {
+    return resolve_refused(operation, resolution);
+  }
+  const Status prior = std::exchange(operation.status, resolved_status(resolution));
+  operation.resolved_by = resolution.by;
+  operation.updated_at = now;
+  switch (resolution.how) {
+    case Resolution::How::succeeded:
+      end(**row, nullptr);
+      operation.external_id = resolution.external_id;
+      operation.error_code.clear();
+      break;
+    case Resolution::How::failed:
+      end(**row, nullptr);
+      operation.error_code = kResolvedFailed;
+      break;
+    case Resolution::How::absent:
+      release(**row, std::nullopt, now);
+      break;
+  }
+  note(**row, prior, now, resolution.by, "resolved", resolved_detail(resolution));
+  if (resolution.how == Resolution::How::succeeded) {
+    register_follow_ups(*tables, **row, follow_ups, now, resolution.by);
+  }
   return operation;
 }
 
@@ -266,13 +334,24 @@ Result<std::vector<Operation>> MemoryJournal::take_due(CivilTime now, Millisecon
   return taken;
 }
 
-Result<std::vector<Operation>> MemoryJournal::list(std::optional<Status> status,
-                                                   std::size_t limit) {
+Result<std::vector<Operation>> MemoryJournal::list(const ListFilter& filter) {
+  auto tables = tables_.lock();
+  std::vector<Operation> found;
+  auto row = tables->rows.upper_bound(filter.after_key);
+  for (; row != tables->rows.end() && found.size() < filter.limit; ++row) {
+    const Operation& operation = row->second.operation;
+    if (filter.status && operation.status != *filter.status) continue;
+    if (filter.in_review && !operation.review_since) continue;
+    found.push_back(operation);
+  }
+  return found;
+}
+
+Result<std::vector<Operation>> MemoryJournal::children(std::string_view parent_key) {
   auto tables = tables_.lock();
   std::vector<Operation> found;
   for (const auto& [key, row] : tables->rows) {
-    if (found.size() == limit) break;
-    if (!status || row.operation.status == *status) found.push_back(row.operation);
+    if (row.operation.parent_key == parent_key) found.push_back(row.operation);
   }
   return found;
 }

@@ -25,10 +25,10 @@ class MemoryJournal final : public Journal, public TerminalRows {
                                         CivilTime lease_until) override;
   Result<Claim> claim(const ClaimRequest& request) override;
   Result<SuccessRecorded> mark_succeeded(std::string_view operation_key, std::int64_t attempt,
-                                         std::string_view external_id, const Json& result,
-                                         CivilTime now, std::string_view actor) override;
+                                         const Success& success, CivilTime now,
+                                         std::string_view actor) override;
   Result<Operation> mark_failed_final(std::string_view operation_key, std::int64_t attempt,
-                                      std::string_view error_code, CivilTime now,
+                                      const Failure& failure, CivilTime now,
                                       std::string_view actor) override;
   Result<Operation> mark_unknown(std::string_view operation_key, std::int64_t attempt,
                                  std::string_view error_code, CivilTime next_check_at,
@@ -39,12 +39,15 @@ class MemoryJournal final : public Journal, public TerminalRows {
   Result<Operation> escalate(std::string_view operation_key, std::int64_t attempt,
                              std::string_view reason, CivilTime now,
                              std::string_view actor) override;
+  Result<Operation> resolve(std::string_view operation_key, const Resolution& resolution,
+                            const std::vector<Operation>& follow_ups, CivilTime now) override;
   Result<Operation> load(std::string_view operation_key) override;
   Result<std::optional<Operation>> find(std::string_view tenant, std::string_view action_type,
                                         std::string_view intent_id) override;
   Result<std::vector<Operation>> take_due(CivilTime now, Milliseconds hold,
                                           std::size_t limit) override;
-  Result<std::vector<Operation>> list(std::optional<Status> status, std::size_t limit) override;
+  Result<std::vector<Operation>> list(const ListFilter& filter) override;
+  Result<std::vector<Operation>> children(std::string_view parent_key) override;
   Result<std::vector<Event>> events(std::string_view operation_key) override;
   Result<std::size_t> purge_terminal(std::string_view action_type, CivilTime ended_before,
                                      std::size_t limit) override;
@@ -68,6 +71,11 @@ class MemoryJournal final : public Journal, public TerminalRows {
   static Result<Row*> find_row(Tables& tables, std::string_view operation_key);
   static Result<Row*> find_attempt(Tables& tables, std::string_view operation_key,
                                    std::int64_t attempt, bool also_unknown);
+  static void register_follow_ups(Tables& tables, Row& parent,
+                                  const std::vector<Operation>& follow_ups, CivilTime now,
+                                  std::string_view actor);
+  static void release(Row& row, std::optional<CivilTime> not_before, CivilTime now);
+  static void end(Row& row, const Json& result);
   static void note(Row& row, std::optional<Status> from, CivilTime at, std::string_view actor,
                    std::string_view reason, std::string detail);
   static void begin_attempt(Row& row, std::string_view owner, CivilTime now, CivilTime lease_until);

@@ -219,12 +219,12 @@ class Field {
 
 }  // namespace
 
-Result<Json> normalise(const Json& params, const ToolPolicy& policy) {
+Result<Json> normalise(const Json& params, const FieldRules& fields) {
   if (!params.is_object()) {
     return fail(ErrorCode::invalid_argument, "params: it must be an object of named parameters");
   }
   Json normal = params;
-  for (const auto& [path, rules] : policy.fields) {
+  for (const auto& [path, rules] : fields) {
     Field field(rules);
     if (field.visit(normal, path, "")) continue;
     return fail(ErrorCode::invalid_argument,

@@ -14,6 +14,6 @@ namespace onceproof {
 // "amount.currency", "items[].price_minor". What a rule names and the request has not is no error;
 // what it has of the wrong form is. Errors (invalid_argument) name the field and what is allowed,
 // never its value.
-Result<Json> normalise(const Json& params, const ToolPolicy& policy);
+Result<Json> normalise(const Json& params, const FieldRules& rules);
 
 }  // namespace onceproof

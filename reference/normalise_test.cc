@@ -12,15 +12,15 @@ ToolPolicy rules(const std::string& path, std::vector<FieldRule> list) {
 }
 
 Json normal(const Json& params, const ToolPolicy& policy) {
-  const auto value = normalise(params, policy);
+  const auto value = normalise(params, policy.fields);
   EXPECT_TRUE(value) << value.error().message;
   if (!value) return "refused: " + value.error().message;
-  EXPECT_EQ(normalise(*value, policy).value(), *value) << "not idempotent";
+  EXPECT_EQ(normalise(*value, policy.fields).value(), *value) << "not idempotent";
   return *value;
 }
 
 std::string refusal(const Json& params, const ToolPolicy& policy) {
-  const auto value = normalise(params, policy);
+  const auto value = normalise(params, policy.fields);
   return value ? "accepted as " + value->dump() : value.error().message;
 }
 

@@ -36,7 +36,8 @@ struct Intent {
   std::string action;  // "create_payment"
   Json params;
   std::optional<std::string>
-      operation_key;  // the caller's own; absent: one is made at registration
+      operation_key;       // the caller's own; absent: one is made at registration
+  std::string parent_key;  // the operation that it is a step of; empty: none
 };
 
 struct Operation {
@@ -57,6 +58,9 @@ struct Operation {
   std::string external_id;
   Json result;  // allow-listed; null: none
   std::string error_code;
+  std::string sealed_params;     // encrypted, for a resend without the caller; empty: not kept.
+                                 // Erased when the operation ends
+  std::string parent_key;        // the operation that this one follows; empty: none
   std::int64_t check_count = 0;  // lookups since it became unknown
   std::optional<CivilTime> unknown_since;
   std::optional<CivilTime> next_check_at;  // unknown: when to verify; pending: not before
@@ -64,6 +68,7 @@ struct Operation {
   std::string resolved_by;
   CivilTime created_at;
   CivilTime updated_at;
+  std::int64_t event_count = 0;  // seq of its last event: what a reviewer says to have seen
 };
 
 }  // namespace onceproof

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "base/text.h"
 #include "reference/settings.h"
+#include "reference/template.h"
 
 namespace onceproof {
 namespace {
@@ -28,6 +30,7 @@ constexpr std::array kRuleNames{
 constexpr Milliseconds kShortest{1};
 constexpr Milliseconds kLongest{std::chrono::hours{24 * 3650}};
 constexpr std::int64_t kMostAttempts = 1000;
+constexpr std::int64_t kMostVersions = 1'000'000;
 
 std::vector<std::string> rule_names() {
   std::vector<std::string> names;
@@ -63,9 +66,10 @@ void read_terminal_states(YamlCursor list) {
   }
 }
 
-void read_fields(YamlCursor map, ToolPolicy& tool) {
+FieldRules read_fields(YamlCursor map) {
+  FieldRules fields;
   for (auto& [name, rules] : map.members()) {
-    auto& into = tool.fields[name];
+    auto& into = fields[name];
     auto items = rules.kind() == YamlValue::Kind::list ? rules.items() : std::vector{rules};
     for (auto& item : items) {
       if (const auto rule = parse_field_rule(item.one_of(rule_names()))) into.push_back(*rule);
@@ -77,6 +81,53 @@ void read_fields(YamlCursor map, ToolPolicy& tool) {
     if (has(FieldRule::ignore) && into.size() > 1) {
       rules.complain("an ignored field needs no other rule");
     }
+  }
+  return fields;
+}
+
+void read_versions(YamlCursor& map, ToolPolicy& tool) {
+  if (auto version = map.find("hash_version")) {
+    tool.hash_version = static_cast<int>(version->integer(1, kMostVersions));
+  }
+  auto earlier = map.find("earlier_fields");
+  if (!earlier) return;
+  for (auto& [name, fields] : earlier->members()) {
+    int version = 0;
+    const auto* const end = name.data() + name.size();
+    const bool number = std::from_chars(name.data(), end, version).ptr == end;
+    if (!number || version < 1 || version >= tool.hash_version) {
+      fields.complain(fmt::format("'{}' is no earlier version than hash_version ({})",
+                                  escape_terminal(shorten(name, 20)), tool.hash_version));
+      return;
+    }
+    tool.earlier_fields[version] =
+        fields.kind() == YamlValue::Kind::null ? FieldRules{} : read_fields(fields);
+  }
+}
+
+void read_follow_ups(YamlCursor list, ToolPolicy& tool) {
+  for (auto& map : list.items()) {
+    FollowUpPolicy follow_up;
+    auto step = map.require("step");
+    follow_up.step = step.text();
+    if (!step.failed() && !is_step_name(follow_up.step)) {
+      step.complain(fmt::format("a step's name is {}", kStepNameRule));
+    }
+    if (std::ranges::count(tool.follow_ups, follow_up.step, &FollowUpPolicy::step) > 0) {
+      step.complain("two steps of one name would be one operation");
+    }
+    follow_up.action = map.require("action").text();
+    auto params = map.require("params");
+    follow_up.params = params.json();
+    if (!params.failed() && !follow_up.params.is_object()) params.complain("it is a map");
+    if (auto mistake = find_template_mistake(follow_up.params)) params.complain(*mistake);
+    if (!params.failed() && template_uses_params(follow_up.params) && !tool.keep_params) {
+      params.complain(
+          "${params...} is needed when the success is recorded, perhaps by another process: write "
+          "keep_params: encrypted");
+    }
+    map.refuse_others();
+    tool.follow_ups.push_back(std::move(follow_up));
   }
 }
 
@@ -104,6 +155,13 @@ void read_times(YamlCursor& map, ToolPolicy& tool) {
 
 }  // namespace
 
+bool is_step_name(std::string_view name) {
+  constexpr std::size_t longest = 40;
+  return !name.empty() && name.size() <= longest && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+}
+
 std::optional<FieldRule> parse_field_rule(std::string_view text) {
   const auto row = std::ranges::find(kRuleNames, text, &RuleName::name);
   if (row == kRuleNames.end()) return std::nullopt;
@@ -120,6 +178,44 @@ Result<const ToolPolicy*> Policy::find_tool(const std::string& action) const {
                           escape_terminal(shorten(action, 80)), fmt::join(known, ", ")));
 }
 
+Result<const FieldRules*> ToolPolicy::find_fields(int version) const {
+  if (version == hash_version) return &fields;
+  const auto found = earlier_fields.find(version);
+  if (found != earlier_fields.end()) return &found->second;
+  return fail(ErrorCode::unsupported,
+              fmt::format("the operation was hashed by version {} of the field rules, and the "
+                          "policy has version {} and no earlier_fields of that one",
+                          version, hash_version));
+}
+
+Result<void> check_follow_ups(const Policy& policy) {
+  for (const auto& [action, tool] : policy.tools) {
+    const auto wrong = [&, &name = action](const FollowUpPolicy& follow_up, std::string_view what) {
+      return fail(
+          ErrorCode::invalid_argument,
+          fmt::format("tool_policy.{}.follow_ups: step '{}': {}", name, follow_up.step, what));
+    };
+    for (const auto& follow_up : tool.follow_ups) {
+      const auto follower = policy.tools.find(follow_up.action);
+      if (follower == policy.tools.end()) {
+        return wrong(follow_up, fmt::format("tool_policy has no '{}'", follow_up.action));
+      }
+      if (!follower->second.keep_params) {
+        return wrong(follow_up,
+                     fmt::format("nobody repeats it but the reconciler, so '{}' needs keep_params: "
+                                 "encrypted",
+                                 follow_up.action));
+      }
+      if (!follower->second.follow_ups.empty()) {
+        return wrong(follow_up, fmt::format("'{}' has follow-ups of its own; one step is what a "
+                                            "reader can follow",
+                                            follow_up.action));
+      }
+    }
+  }
+  return {};
+}
+
 ToolPolicy read_tool_policy(YamlCursor& map) {
   ToolPolicy tool;
   if (map.kind() == YamlValue::Kind::null) return tool;  // `send_email:` alone: every default
@@ -128,7 +224,12 @@ ToolPolicy read_tool_policy(YamlCursor& map) {
   if (auto states = map.find("terminal_states")) read_terminal_states(*states);
   read_fixed(map, "on_unresolved", "require_human_review",
              "what no lookup can tell, a person decides");
-  if (auto fields = map.find("fields")) read_fields(*fields, tool);
+  if (auto fields = map.find("fields")) tool.fields = read_fields(*fields);
+  read_versions(map, tool);
+  if (auto keep = map.find("keep_params")) {
+    tool.keep_params = keep->one_of({"never", "encrypted"}) == "encrypted";
+  }
+  if (auto steps = map.find("follow_ups")) read_follow_ups(*steps, tool);
   if (auto fields = map.find("result_fields")) tool.result_fields = fields->texts();
   if (auto most = map.find("max_attempts")) tool.max_attempts = most->integer(1, kMostAttempts);
   read_times(map, tool);
@@ -147,6 +248,7 @@ Result<Policy> policy_from_json(const Json& json) {
   }
   root.refuse_others();
   if (document->error) return fail(ErrorCode::invalid_argument, document->error->message);
+  if (auto checked = check_follow_ups(policy); !checked) return tl::unexpected(checked.error());
   return policy;
 }
 

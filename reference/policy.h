@@ -25,10 +25,31 @@ enum class FieldRule {
   ignore,          // volatile: not part of the request's identity
 };
 
+// By parameter name. A path reaches further down: "amount.currency", "items[].price_minor".
+using FieldRules = std::map<std::string, std::vector<FieldRule>>;
+
+// The last part of a derived key.
+bool is_step_name(std::string_view name);
+inline constexpr std::string_view kStepNameRule = "1 to 40 of a-z, 0-9, - and _";
+
+// An effect that follows a success: an operation of its own, whose key is <parent's key>/<step>.
+struct FollowUpPolicy {
+  std::string step;    // "receipt"
+  std::string action;  // its own tool
+  Json params;         // a template: reference/template.h says what ${...} may name
+};
+
 // The value that stands here is what a field has that the policy leaves out.
 struct ToolPolicy {
-  // By parameter name. A path reaches further down: "amount.currency", "items[].price_minor".
-  std::map<std::string, std::vector<FieldRule>> fields;
+  FieldRules fields;
+  // The version of `fields`. Who changes the rules raises it and leaves the old ones in
+  // earlier_fields, so that operations which are in the journal are compared as they were hashed.
+  int hash_version = 1;
+  std::map<int, FieldRules> earlier_fields;
+  // Keep the parameters, encrypted, until the operation ends: then a reconciler can send it again
+  // without its caller.
+  bool keep_params = false;
+  std::vector<FollowUpPolicy> follow_ups;
   std::vector<std::string> result_fields;  // kept from the provider's answer; the rest is dropped
   Milliseconds call_timeout{10'000};       // total: connect, send, all of the answer
   Milliseconds lease{30'000};              // longer than call_timeout
@@ -39,6 +60,9 @@ struct ToolPolicy {
   // A caller (queue, offline client, person) may repeat an intent for this long after it ended; its
   // record lives longer.
   Milliseconds retry_horizon{std::chrono::hours{7 * 24}};
+
+  // Errors: unsupported, naming the versions that there are.
+  Result<const FieldRules*> find_fields(int version) const;
 };
 
 struct Policy {
@@ -47,6 +71,10 @@ struct Policy {
   // Errors: not_found, naming the action and the known ones.
   Result<const ToolPolicy*> find_tool(const std::string& action) const;
 };
+
+// A tool that follows must be there, keep its parameters and end somewhere; what must be kept is.
+// Errors: invalid_argument, naming the tool and its member.
+Result<void> check_follow_ups(const Policy& policy);
 
 std::optional<FieldRule> parse_field_rule(std::string_view text);
 

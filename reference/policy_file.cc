@@ -1,5 +1,7 @@
 #include "reference/policy_file.h"
 
+#include <fmt/format.h>
+
 #include "base/file.h"
 #include "base/yaml.h"
 
@@ -21,6 +23,10 @@ Result<PolicyFile> parse_policy(std::string_view yaml, std::string name) {
   }
   root.refuse_others();
   if ((*document)->error) return tl::unexpected(*(*document)->error);
+  if (auto checked = check_follow_ups(file.policy); !checked) {
+    return fail(ErrorCode::parse_failed,
+                fmt::format("{}: {}", (*document)->file, checked.error().message));
+  }
   return file;
 }
 

@@ -22,6 +22,59 @@ std::string tool_refusal(std::string_view json) {
   return policy.error().message.substr(prefix.size());
 }
 
+std::string policy_refusal(std::string_view json) {
+  const auto policy = policy_from_json({{"tool_policy", parse_json(json).value()}});
+  return policy ? "accepted" : policy.error().message;
+}
+
+TEST(PolicyTest, ReadsFollowUpsAndVersionsOfRules) {
+  const auto policy = policy_from_json({{"tool_policy", parse_json(R"({
+      "pay":{"keep_params":"encrypted","hash_version":2,"fields":{"a":"trim"},
+             "earlier_fields":{"1":{"a":"minor_units"}},
+             "follow_ups":[{"step":"receipt","action":"mail","params":{"to":"${params.email}"}}]},
+      "mail":{"keep_params":"encrypted"}})")
+                                                            .value()}});
+  ASSERT_TRUE(policy) << policy.error().message;
+  const ToolPolicy& tool = policy->tools.at("pay");
+  EXPECT_TRUE(tool.keep_params);
+  ASSERT_EQ(tool.follow_ups.size(), 1U);
+  EXPECT_EQ(tool.follow_ups[0].step, "receipt");
+  EXPECT_EQ(tool.follow_ups[0].action, "mail");
+  EXPECT_EQ(tool.follow_ups[0].params, (Json{{"to", "${params.email}"}}));
+  EXPECT_EQ((*tool.find_fields(2).value()).at("a"), std::vector{FieldRule::trim});
+  EXPECT_EQ((*tool.find_fields(1).value()).at("a"), std::vector{FieldRule::minor_units});
+  EXPECT_EQ(tool.find_fields(3).error().code, ErrorCode::unsupported);
+}
+
+TEST(PolicyTest, RefusesFollowUpsThatCouldBeLostOrDoubled) {
+  const auto with = [](std::string_view steps,
+                       std::string_view more = R"("keep_params":"encrypted",)",
+                       std::string_view mail = R"({"keep_params":"encrypted"})") {
+    return policy_refusal(R"({"pay":{)" + std::string(more) + R"("follow_ups":)" +
+                          std::string(steps) + R"(},"mail":)" + std::string(mail) + "}");
+  };
+  const std::string_view good = R"([{"step":"a","action":"mail","params":{}}])";
+  EXPECT_EQ(with(good), "accepted");
+  EXPECT_EQ(with(good, ""), "accepted");  // it needs no parameter of the payment
+  const auto expect = [](const std::string& message, std::string_view part) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  expect(with(R"([{"step":"a","action":"mail","params":{"x":"${params.y}"}}])", ""),
+         "keep_params: encrypted");
+  expect(with(good, "", "{}"), "nobody repeats it but the reconciler");
+  expect(with(R"([{"step":"a","action":"post","params":{}}])"), "tool_policy has no 'post'");
+  expect(with(R"([{"step":"a/b","action":"mail","params":{}}])"), "a-z, 0-9");
+  expect(
+      with(
+          R"([{"step":"a","action":"mail","params":{}},{"step":"a","action":"mail","params":{}}])"),
+      "two steps of one name");
+  expect(with(R"([{"step":"a","action":"mail","params":{"x":"${secret}"}}])"), "names nothing");
+  expect(with(R"([{"step":"a","action":"mail","params":[]}])"), "it is a map");
+  expect(with(R"([{"step":"a","action":"mail"}])"), "params");
+  expect(policy_refusal(R"({"pay":{"earlier_fields":{"1":{}}}})"), "no earlier version");
+  expect(policy_refusal(R"({"pay":{"keep_params":"plain"}})"), "keep_params");
+}
+
 TEST(PolicyTest, ReadsEveryMember) {
   const auto tool =
       read_tool(R"({"fields":{"amount_minor":["minor_units"],"note":["absent_if_null","trim"],

@@ -87,6 +87,9 @@ Decision Protocol::on_due(const Operation& operation, const ToolPolicy&, const G
   if (operation.review_since) return {Do::answer_review, "in_review", {}};
   switch (operation.status) {
     case Status::pending:
+      if (operation.next_check_at && *operation.next_check_at > now) {
+        return {Do::answer_pending, "not_yet", operation.next_check_at};
+      }
       return {Do::claim_and_call, "no_effect_exists", {}};
     case Status::in_progress:
       if (lease_is_alive(operation, now)) return {Do::answer_in_progress, "lease_alive", {}};

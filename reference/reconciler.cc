@@ -36,11 +36,15 @@ bool Reconciler::settle(const Operation& operation) {
   if (!tool || provider == parts_.providers.end()) return false;
   const Decision decision = parts_.protocol.on_due(
       operation, **tool, provider->second->guarantees(), parts_.clock.civil());
-  if (decision.what != Do::verify) return is_settled(operation);
+  const bool kept = !operation.sealed_params.empty();
   Turn turn(parts_, **tool, *provider->second);
+  if (decision.what == Do::claim_and_call && kept) {
+    return is_settled(turn.deliver(operation).operation);
+  }
+  if (decision.what != Do::verify) return is_settled(operation);
   Turn::Verified verified = turn.verify(operation);
   if (verified.decision.what == Do::claim_and_call) {
-    verified.recorded = turn.leave_to_submit(operation);
+    verified.recorded = kept ? turn.deliver(operation) : turn.leave_to_submit(operation);
   }
   return is_settled(verified.recorded.operation);
 }

@@ -18,9 +18,10 @@ struct ReconcilePass {
 class Reconciler {
  public:
   explicit Reconciler(ExecutorParts parts);
-  // Takes what is due, at most `batch`, and drives each one as far as it goes. A released operation
-  // is called again here only if its parameters are at hand (they are not kept by default): else it
-  // waits, pending, for the next submit.
+
+  // Takes what is due, at most `batch`, and drives each one as far as it goes: verifies what is
+  // unknown, delivers what is pending with parameters that were kept (what the outbox registered,
+  // follow-ups, what was proved absent). Without them it waits, pending, for the next submit.
   Result<ReconcilePass> run_once(std::size_t batch = 100);
   void run(std::stop_token stop, Milliseconds interval);
 

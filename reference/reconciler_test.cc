@@ -170,7 +170,7 @@ TEST(ReconcilerTest, ABatchIsBounded) {
   world.pass(200);
   EXPECT_EQ(worker->reconciler.run_once(3).value().checked, 3U);
   EXPECT_EQ(worker->reconciler.run_once(3).value().checked, 2U);
-  EXPECT_EQ(world.journal.list(Status::succeeded, 10).value().size(), 5U);
+  EXPECT_EQ(world.journal.list({.status = Status::succeeded, .limit = 10}).value().size(), 5U);
 }
 
 // While it asked, a submit proved absence and called: what the reconciler learned is about an

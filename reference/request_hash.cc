@@ -38,8 +38,11 @@ Result<std::string> field_digest(std::string_view salt, const std::string& name,
 }  // namespace
 
 Result<RequestHash> make_request_hash(std::string_view action, const Json& params,
-                                      const ToolPolicy& policy, std::string_view salt) {
-  auto normal = normalise(params, policy);
+                                      const ToolPolicy& policy, int version,
+                                      std::string_view salt) {
+  const auto fields = policy.find_fields(version);
+  if (!fields) return tl::unexpected(fields.error());
+  auto normal = normalise(params, **fields);
   if (!normal) return tl::unexpected(normal.error());
   const auto text = identity(action, *normal);
   if (!text) return tl::unexpected(text.error());
@@ -52,6 +55,20 @@ Result<RequestHash> make_request_hash(std::string_view action, const Json& param
   }
   result.normalised = std::move(*normal);
   return result;
+}
+
+Json params_to_send(const Json& given, const Json& normalised) {
+  Json params = given;
+  for (auto it = params.begin(); it != params.end();) {
+    const Json* counted = find_member(normalised, it.key());
+    if (counted == nullptr && it->is_null()) {
+      it = params.erase(it);  // absent_if_null
+      continue;
+    }
+    if (counted != nullptr) *it = *counted;
+    ++it;
+  }
+  return params;
 }
 
 std::vector<std::string> differing_fields(const std::map<std::string, std::string>& before,

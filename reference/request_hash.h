@@ -14,9 +14,6 @@
 
 namespace onceproof {
 
-inline constexpr int kHashVersion =
-    1;  // kept in the journal: rows stay valid when the rules change
-
 struct RequestHash {
   // SHA-256 hex of canonical {"action":..., parameters...}; of {"action":..., "params":{...}} if a
   // parameter has one of these names
@@ -26,12 +23,17 @@ struct RequestHash {
   Json normalised;    // the parameters as hashed
 };
 
-// Normalises by the policy's field rules (reference/normalise.h), then hashes. `salt` is the
+// Normalises by the policy's field rules of that version (reference/normalise.h), then hashes: an
+// operation is compared by the version that its row names. `salt` is the
 // operation key: digests of equal values differ between operations. They name what differs and are
 // no secret-keeping: who has the journal can try out amounts. Errors (invalid_argument) name the
-// field and what is allowed, never its value.
+// field and what is allowed, never its value; unsupported: the policy has no such version.
 Result<RequestHash> make_request_hash(std::string_view action, const Json& params,
-                                      const ToolPolicy& policy, std::string_view salt);
+                                      const ToolPolicy& policy, int version, std::string_view salt);
+
+// What is sent: the parameters as they were hashed, so that every retry of one meaning has the same
+// bytes, and the fields that do not count as they were given.
+Json params_to_send(const Json& given, const Json& normalised);
 
 // Names of the parameters that differ, sorted.
 std::vector<std::string> differing_fields(const std::map<std::string, std::string>& before,

@@ -20,7 +20,7 @@ ToolPolicy payment_policy() {
 
 RequestHash hash_of(const Json& params, std::string_view salt = "op_1",
                     std::string_view action = "create_payment") {
-  auto hash = make_request_hash(action, params, payment_policy(), salt);
+  auto hash = make_request_hash(action, params, payment_policy(), 1, salt);
   EXPECT_TRUE(hash) << hash.error().message;
   return hash.value_or(RequestHash{});
 }
@@ -100,7 +100,7 @@ TEST(RequestHashTest, EqualValuesOfTwoOperationsHaveDifferentDigests) {
 
 TEST(RequestHashTest, ErrorsNameTheFieldAndNotItsValue) {
   const auto refusal = [](const Json& params) {
-    const auto hash = make_request_hash("create_payment", params, payment_policy(), "op_1");
+    const auto hash = make_request_hash("create_payment", params, payment_policy(), 1, "op_1");
     if (hash) return std::string("accepted");
     EXPECT_EQ(hash.error().code, ErrorCode::invalid_argument);
     return hash.error().message;

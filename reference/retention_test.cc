@@ -87,9 +87,9 @@ void fill(J& journal) {
     journal.register_and_claim(operation, "w1", at(30s)).value();
     if (n == 3 || n == 4) journal.mark_unknown(key(n), 1, "timeout", at(10s), at(5s), "w1").value();
     if (n == 4) journal.escalate(key(n), 1, "unknown_after", at(9s), "w1").value();
-    if (n == 6) journal.mark_failed_final(key(n), 1, "declined", at(100s), "w1").value();
+    if (n == 6) journal.mark_failed_final(key(n), 1, {"declined"}, at(100s), "w1").value();
     const auto end = n == 7 ? at(101s) : at(100s);
-    if (n == 5 || n >= 7) journal.mark_succeeded(key(n), 1, "pay_1", nullptr, end, "w1").value();
+    if (n == 5 || n >= 7) journal.mark_succeeded(key(n), 1, {"pay_1", nullptr}, end, "w1").value();
   }
 }
 
@@ -100,7 +100,7 @@ TYPED_TEST(PurgeTest, OnlyWhatEndedBeforeTheAgeGoesAndItsEventsGoToo) {
   // 1 h after 100 s: what ended at 100 s is exactly that old, which is not older.
   EXPECT_EQ(purge(journal, {"create_payment", 1h, at(1h + 100s)}, policy_with(1h), {}).value(), 0u);
   EXPECT_EQ(purge(journal, {"create_payment", 1h, at(1h + 101s)}, policy_with(1h), {}).value(), 2u);
-  EXPECT_EQ(keys_of(journal.list(std::nullopt, 100).value()),
+  EXPECT_EQ(keys_of(journal.list({.limit = 100}).value()),
             "op_0001 op_0002 op_0003 op_0004 op_0007 op_0008 ");
   EXPECT_TRUE(journal.events(key(5)).value().empty());
   EXPECT_EQ(journal.events(key(7)).value().size(), 3u);
@@ -113,7 +113,7 @@ TYPED_TEST(PurgeTest, WhatIsNotTerminalStaysAtAnyAge) {
   fill(journal);
   EXPECT_EQ(purge(journal, {"create_payment", 1h, at(24h * 10'000)}, policy_with(1h), {}).value(),
             3u);
-  EXPECT_EQ(keys_of(journal.list(std::nullopt, 100).value()),
+  EXPECT_EQ(keys_of(journal.list({.limit = 100}).value()),
             "op_0001 op_0002 op_0003 op_0004 op_0008 ");
 }
 
@@ -122,7 +122,7 @@ TYPED_TEST(PurgeTest, BatchesGoOnUntilNothingIsLeft) {
   auto& journal = world.journal;
   for (int n = 1; n <= 25; ++n) {
     journal.register_and_claim(sample(n), "w1", at(30s)).value();
-    journal.mark_succeeded(key(n), 1, "pay_1", nullptr, at(100s), "w1").value();
+    journal.mark_succeeded(key(n), 1, {"pay_1", nullptr}, at(100s), "w1").value();
   }
   const PurgeRequest request{"create_payment", 1h, at(2h), 10};
   EXPECT_EQ(journal.purge_terminal("create_payment", at(1h), 10).value(), 10u);

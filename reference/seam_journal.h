@@ -38,17 +38,17 @@ class SeamJournal final : public Journal {
     return pass<Claim>("claim", [&] { return inner_.claim(request); });
   }
   Result<SuccessRecorded> mark_succeeded(std::string_view operation_key, std::int64_t attempt,
-                                         std::string_view external_id, const Json& result,
-                                         CivilTime now, std::string_view actor) override {
+                                         const Success& success, CivilTime now,
+                                         std::string_view actor) override {
     return pass<SuccessRecorded>("mark_succeeded", [&] {
-      return inner_.mark_succeeded(operation_key, attempt, external_id, result, now, actor);
+      return inner_.mark_succeeded(operation_key, attempt, success, now, actor);
     });
   }
   Result<Operation> mark_failed_final(std::string_view operation_key, std::int64_t attempt,
-                                      std::string_view error_code, CivilTime now,
+                                      const Failure& failure, CivilTime now,
                                       std::string_view actor) override {
     return pass<Operation>("mark_failed_final", [&] {
-      return inner_.mark_failed_final(operation_key, attempt, error_code, now, actor);
+      return inner_.mark_failed_final(operation_key, attempt, failure, now, actor);
     });
   }
   Result<Operation> mark_unknown(std::string_view operation_key, std::int64_t attempt,
@@ -71,6 +71,11 @@ class SeamJournal final : public Journal {
     return pass<Operation>(
         "escalate", [&] { return inner_.escalate(operation_key, attempt, reason, now, actor); });
   }
+  Result<Operation> resolve(std::string_view operation_key, const Resolution& resolution,
+                            const std::vector<Operation>& follow_ups, CivilTime now) override {
+    return pass<Operation>(
+        "resolve", [&] { return inner_.resolve(operation_key, resolution, follow_ups, now); });
+  }
   Result<Operation> load(std::string_view operation_key) override {
     return pass<Operation>("load", [&] { return inner_.load(operation_key); });
   }
@@ -84,8 +89,11 @@ class SeamJournal final : public Journal {
     return pass<std::vector<Operation>>("take_due",
                                         [&] { return inner_.take_due(now, hold, limit); });
   }
-  Result<std::vector<Operation>> list(std::optional<Status> status, std::size_t limit) override {
-    return inner_.list(status, limit);
+  Result<std::vector<Operation>> list(const ListFilter& filter) override {
+    return inner_.list(filter);
+  }
+  Result<std::vector<Operation>> children(std::string_view parent_key) override {
+    return inner_.children(parent_key);
   }
   Result<std::vector<Event>> events(std::string_view operation_key) override {
     return inner_.events(operation_key);

@@ -8,124 +8,13 @@
 #include "base/check.h"
 #include "reference/group_writer.h"
 #include "reference/journal_rules.h"
+#include "reference/sqlite_operations.h"
 #include "reference/sqlite_readers.h"
 #include "reference/sqlite_rows.h"
 #include "reference/sqlite_schema.h"
 
 namespace onceproof {
 namespace {
-
-using Row = std::optional<Operation>;
-
-// The column behind OPERATION_COLUMNS: the seq of the event that belongs to the change.
-constexpr int kEventCount = 23;
-
-struct Changed {
-  Operation operation;
-  std::int64_t event_count = 0;
-};
-
-// The row that an UPDATE ... RETURNING changed; nullopt: none.
-Result<std::optional<Changed>> read_changed(Statement& statement) {
-  auto row = read_one(statement);
-  if (!row) return tl::unexpected(row.error());
-  if (!*row) return std::nullopt;
-  return Changed{std::move(**row), statement.integer(kEventCount)};
-}
-
-Result<Operation> load_row(JournalConnection& connection, std::string_view operation_key) {
-  auto query = connection.use(Sql::load);
-  if (!query) return tl::unexpected(query.error());
-  (*query)->bind(1, operation_key);
-  auto row = read_one(**query);
-  if (!row) return tl::unexpected(row.error());
-  if (!*row) return no_such_operation(operation_key);
-  return std::move(**row);
-}
-
-Result<Row> find_row(JournalConnection& connection, std::string_view tenant,
-                     std::string_view action_type, std::string_view intent_id) {
-  auto query = connection.use(Sql::find);
-  if (!query) return tl::unexpected(query.error());
-  (*query)->bind(1, tenant).bind(2, action_type).bind(3, intent_id);
-  return read_one(**query);
-}
-
-Result<void> insert_event(JournalConnection& connection, const Event& event) {
-  auto query = connection.use(Sql::insert_event);
-  if (!query) return tl::unexpected(query.error());
-  bind_event(**query, event);
-  return (*query)->step().map([](bool) {});
-}
-
-// What a change is called, and by whom.
-struct Note {
-  CivilTime now;
-  std::string_view actor;
-  std::string_view reason;
-  std::string detail;
-};
-
-Result<Operation> note(JournalConnection& connection, Changed changed, Status from, Note note) {
-  Event event{changed.operation.operation_key,
-              changed.event_count,
-              note.now,
-              std::string(note.actor),
-              from,
-              changed.operation.status,
-              std::string(note.reason),
-              std::move(note.detail)};
-  if (auto done = insert_event(connection, event); !done) return tl::unexpected(done.error());
-  return std::move(changed.operation);
-}
-
-// The status before a change. In the same transaction, so nobody can come between.
-Result<Status> load_status(JournalConnection& connection, std::string_view operation_key) {
-  auto query = connection.use(Sql::load_status);
-  if (!query) return tl::unexpected(query.error());
-  const auto row = (*query)->bind(1, operation_key).step();
-  if (!row) return tl::unexpected(row.error());
-  if (!*row) return no_such_operation(operation_key);
-  const auto status = parse_status((*query)->text(0));
-  if (!status) {
-    return fail(ErrorCode::journal_corrupt, "an operation has a status that no journal writes");
-  }
-  return *status;
-}
-
-// Inserts, unless the intent or the key is known: then false.
-Result<bool> insert_row(JournalConnection& connection, const Operation& row,
-                        std::string_view actor) {
-  const bool claimed = row.lease_until.has_value();
-  auto query = connection.use(Sql::insert);
-  if (!query) return tl::unexpected(query.error());
-  const auto due_at = claimed ? std::optional(*row.lease_until + Milliseconds{1}) : std::nullopt;
-  bind_new(**query, row, due_at, claimed ? 2 : 1);
-  if (auto done = (*query)->step(); !done) return done;
-  if (connection.database().changes() == 0) return false;
-  Event event{
-      row.operation_key, 1, row.created_at, std::string(actor), std::nullopt, Status::pending,
-      "registered",      ""};
-  if (auto done = insert_event(connection, event); !done) return tl::unexpected(done.error());
-  if (!claimed) return true;
-  event.seq = 2;
-  event.from_status = Status::pending;
-  event.to_status = Status::in_progress;
-  event.reason = "claimed";
-  event.detail = claimed_detail(1);
-  return insert_event(connection, event).map([] { return true; });
-}
-
-Result<Registered> insert_or_read(JournalConnection& connection, const Operation& row,
-                                  std::string_view actor) {
-  const auto inserted = insert_row(connection, row, actor);
-  if (!inserted) return tl::unexpected(inserted.error());
-  if (*inserted) return Registered{row, true};
-  auto known = find_row(connection, row.tenant, row.action_type, row.intent_id);
-  if (!known) return tl::unexpected(known.error());
-  if (*known) return Registered{std::move(**known), false};
-  return key_of_another_intent(row);
-}
 
 // SQLite counts in signed 64 bits, and takes a negative limit for none.
 std::int64_t row_limit(std::size_t limit) {
@@ -186,7 +75,7 @@ struct SqliteJournal::Parts {
           .bind(2, change.attempt)
           .bind(3, to_column(change.now));
       bind(**query);
-      auto changed = read_changed(**query);
+      auto changed = read_one(**query);
       if (!changed) return tl::unexpected(changed.error());
       if (!*changed) {
         const auto stored = load_row(connection, change.operation_key);
@@ -194,8 +83,9 @@ struct SqliteJournal::Parts {
         return write_refused(*stored, change.attempt);
       }
       const bool again = *prior == Status::unknown && !change.again.empty();
-      return note(connection, std::move(**changed), *prior,
-                  {change.now, change.actor, again ? change.again : change.reason, change.detail});
+      return note_change(
+          connection, std::move(**changed), *prior,
+          {change.now, change.actor, again ? change.again : change.reason, change.detail});
     });
   }
 
@@ -217,7 +107,8 @@ Result<std::unique_ptr<SqliteJournal>> SqliteJournal::open(const std::filesystem
   }
   auto database = Database::open(path, options.durability, options.busy_timeout);
   if (!database) return tl::unexpected(database.error());
-  if (auto done = migrate(*database, path); !done) return tl::unexpected(done.error());
+  if (auto done = migrate(*database, path, options.file); !done)
+    return tl::unexpected(done.error());
   auto parts = std::make_unique<Parts>(path, options, std::move(*database));
   std::unique_ptr<SqliteJournal> journal(new SqliteJournal(std::move(parts)));
   if (auto sound = journal->verify(options.check_at_open); !sound) {
@@ -250,6 +141,7 @@ Result<Registered> SqliteJournal::registered(const Operation& operation, std::st
     row.first_attempt_at = row.last_attempt_at = row.created_at;
     row.lease_owner = actor;
     row.lease_until = lease_until;
+    row.event_count = 2;
   }
   return parts_->writer.write([&] { return insert_or_read(parts_->connection, row, actor); });
 }
@@ -278,16 +170,16 @@ Result<Claim> SqliteJournal::claim(const ClaimRequest& request) {
         .bind(3, to_column(request.now))
         .bind(4, request.owner)
         .bind(5, to_column(request.lease_until));
-    auto changed = read_changed(**query);
+    auto changed = read_one(**query);
     if (!changed) return tl::unexpected(changed.error());
     if (!*changed) {
       return load_row(connection, request.operation_key).and_then([&](const Operation& stored) {
         return Result<Claim>(claim_refused(stored, request));
       });
     }
-    const auto detail = claimed_detail((*changed)->operation.attempt_count);
-    return note(connection, std::move(**changed), *prior,
-                {request.now, request.owner, "claimed", detail})
+    const auto detail = claimed_detail((*changed)->attempt_count);
+    return note_change(connection, std::move(**changed), *prior,
+                       {request.now, request.owner, "claimed", detail})
         .map([&](Operation&& operation) {
           return Claim{*prior, std::move(operation)};
         });
@@ -296,12 +188,13 @@ Result<Claim> SqliteJournal::claim(const ClaimRequest& request) {
 
 Result<Journal::SuccessRecorded> SqliteJournal::mark_succeeded(std::string_view operation_key,
                                                                std::int64_t attempt,
-                                                               std::string_view external_id,
-                                                               const Json& result, CivilTime now,
+                                                               const Success& success,
+                                                               CivilTime now,
                                                                std::string_view actor) {
+  const std::string& external_id = success.external_id;
   if (external_id.empty()) return no_external_id(operation_key);
   auto& connection = parts_->connection;
-  const auto result_json = result.is_null() ? std::nullopt : std::optional(to_line(result));
+  const auto result_json = json_or_null(success.result);
   return parts_->writer.write([&]() -> Result<SuccessRecorded> {
     const auto stored = load_row(connection, operation_key);
     if (!stored) return tl::unexpected(stored.error());
@@ -313,12 +206,17 @@ Result<Journal::SuccessRecorded> SqliteJournal::mark_succeeded(std::string_view 
     if (!ended) {
       (*query)->bind(3, to_column(now)).bind(4, external_id).bind(5, result_json);
     }
-    auto changed = read_changed(**query);
+    auto changed = read_one(**query);
     if (!changed) return tl::unexpected(changed.error());
     CHECK(changed->has_value());  // it was read in this transaction
-    return note(connection, std::move(**changed), stored->status,
-                {now, actor, ended ? "duplicate_effect" : "confirmed",
-                 confirmed_detail(attempt, *stored, external_id)})
+    return note_change(connection, std::move(**changed), stored->status,
+                       {now, actor, ended ? "duplicate_effect" : "confirmed",
+                        confirmed_detail(attempt, *stored, external_id)})
+        .and_then([&](Operation&& operation) -> Result<Operation> {
+          if (ended) return std::move(operation);
+          return insert_follow_ups(connection, std::move(operation), success.follow_ups, now,
+                                   actor);
+        })
         .map([&](Operation&& operation) {
           return SuccessRecorded{std::move(operation), ended};
         });
@@ -326,18 +224,20 @@ Result<Journal::SuccessRecorded> SqliteJournal::mark_succeeded(std::string_view 
 }
 
 Result<Operation> SqliteJournal::mark_failed_final(std::string_view operation_key,
-                                                   std::int64_t attempt,
-                                                   std::string_view error_code, CivilTime now,
-                                                   std::string_view actor) {
-  return parts_->change({Sql::mark_failed_final,
-                         operation_key,
-                         attempt,
-                         now,
-                         actor,
-                         "rejected",
-                         {},
-                         std::string(error_code)},
-                        [&](Statement& statement) { statement.bind(4, text_or_null(error_code)); });
+                                                   std::int64_t attempt, const Failure& failure,
+                                                   CivilTime now, std::string_view actor) {
+  return parts_->change(
+      {Sql::mark_failed_final,
+       operation_key,
+       attempt,
+       now,
+       actor,
+       "rejected",
+       {},
+       failure.error_code},
+      [&](Statement& statement) {
+        statement.bind(4, text_or_null(failure.error_code)).bind(5, json_or_null(failure.result));
+      });
 }
 
 Result<Operation> SqliteJournal::mark_unknown(std::string_view operation_key, std::int64_t attempt,
@@ -372,6 +272,42 @@ Result<Operation> SqliteJournal::escalate(std::string_view operation_key, std::i
   return parts_->change(
       {Sql::escalate, operation_key, attempt, now, actor, "escalated", {}, std::string(reason)},
       [](Statement&) {});
+}
+
+Result<Operation> SqliteJournal::resolve(std::string_view operation_key,
+                                         const Resolution& resolution,
+                                         const std::vector<Operation>& follow_ups, CivilTime now) {
+  if (auto checked = check_resolution(resolution); !checked) {
+    return tl::unexpected(checked.error());
+  }
+  auto& connection = parts_->connection;
+  const auto status = resolved_status(resolution);
+  const bool succeeded = status == Status::succeeded;
+  return parts_->writer.write([&]() -> Result<Operation> {
+    const auto stored = load_row(connection, operation_key);
+    if (!stored) return stored;
+    if (!stored->review_since || stored->event_count != resolution.seen) {
+      return resolve_refused(*stored, resolution);
+    }
+    auto query = connection.use(Sql::resolve);
+    if (!query) return tl::unexpected(query.error());
+    (*query)
+        ->bind(1, operation_key)
+        .bind(2, to_text(status))
+        .bind(3, to_column(now))
+        .bind(4, resolution.by)
+        .bind(5, text_or_null(resolution.external_id))
+        .bind(6, text_or_null(succeeded                        ? ""
+                              : status == Status::failed_final ? kResolvedFailed
+                                                               : stored->error_code));
+    auto changed = read_one(**query);
+    if (!changed) return tl::unexpected(changed.error());
+    CHECK(changed->has_value());  // it was read in this transaction
+    auto noted = note_change(connection, std::move(**changed), stored->status,
+                             {now, resolution.by, "resolved", resolved_detail(resolution)});
+    if (!noted || !succeeded) return noted;
+    return insert_follow_ups(connection, std::move(*noted), follow_ups, now, resolution.by);
+  });
 }
 
 Result<Operation> SqliteJournal::load(std::string_view operation_key) {
@@ -412,13 +348,23 @@ Result<std::vector<Operation>> SqliteJournal::take_due(CivilTime now, Millisecon
   });
 }
 
-Result<std::vector<Operation>> SqliteJournal::list(std::optional<Status> status,
-                                                   std::size_t limit) {
+Result<std::vector<Operation>> SqliteJournal::list(const ListFilter& filter) {
   return parts_->readers.read([&](JournalConnection& connection) -> Result<std::vector<Operation>> {
-    auto query = connection.use(status ? Sql::list_status : Sql::list);
+    auto query = connection.use(filter.in_review ? Sql::list_review
+                                : filter.status  ? Sql::list_status
+                                                 : Sql::list);
     if (!query) return tl::unexpected(query.error());
-    (*query)->bind(1, row_limit(limit));
-    if (status) (*query)->bind(2, to_text(*status));
+    (*query)->bind(1, row_limit(filter.limit)).bind(2, filter.after_key);
+    if (filter.status) (*query)->bind(3, to_text(*filter.status));
+    return read_all(**query);
+  });
+}
+
+Result<std::vector<Operation>> SqliteJournal::children(std::string_view parent_key) {
+  return parts_->readers.read([&](JournalConnection& connection) -> Result<std::vector<Operation>> {
+    auto query = connection.use(Sql::children);
+    if (!query) return tl::unexpected(query.error());
+    (*query)->bind(1, parent_key);
     return read_all(**query);
   });
 }

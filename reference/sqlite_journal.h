@@ -22,6 +22,7 @@
 #include "base/sqlite.h"
 #include "reference/journal.h"
 #include "reference/retention.h"
+#include "reference/sqlite_schema.h"
 
 namespace onceproof {
 
@@ -34,6 +35,7 @@ enum class IntegrityCheck {
 struct SqliteJournalOptions {
   Durability durability = Durability::full;
   Milliseconds busy_timeout{5'000};  // for another process's transaction
+  FileUse file = FileUse::own;
   IntegrityCheck check_at_open = IntegrityCheck::quick;
   std::size_t max_batch = 256;      // callers written in one transaction
   std::size_t queue_limit = 1'024;  // callers waiting; one more gets journal_unavailable at once
@@ -56,10 +58,10 @@ class SqliteJournal final : public Journal, public TerminalRows {
                                         CivilTime lease_until) override;
   Result<Claim> claim(const ClaimRequest& request) override;
   Result<SuccessRecorded> mark_succeeded(std::string_view operation_key, std::int64_t attempt,
-                                         std::string_view external_id, const Json& result,
-                                         CivilTime now, std::string_view actor) override;
+                                         const Success& success, CivilTime now,
+                                         std::string_view actor) override;
   Result<Operation> mark_failed_final(std::string_view operation_key, std::int64_t attempt,
-                                      std::string_view error_code, CivilTime now,
+                                      const Failure& failure, CivilTime now,
                                       std::string_view actor) override;
   Result<Operation> mark_unknown(std::string_view operation_key, std::int64_t attempt,
                                  std::string_view error_code, CivilTime next_check_at,
@@ -70,12 +72,15 @@ class SqliteJournal final : public Journal, public TerminalRows {
   Result<Operation> escalate(std::string_view operation_key, std::int64_t attempt,
                              std::string_view reason, CivilTime now,
                              std::string_view actor) override;
+  Result<Operation> resolve(std::string_view operation_key, const Resolution& resolution,
+                            const std::vector<Operation>& follow_ups, CivilTime now) override;
   Result<Operation> load(std::string_view operation_key) override;
   Result<std::optional<Operation>> find(std::string_view tenant, std::string_view action_type,
                                         std::string_view intent_id) override;
   Result<std::vector<Operation>> take_due(CivilTime now, Milliseconds hold,
                                           std::size_t limit) override;
-  Result<std::vector<Operation>> list(std::optional<Status> status, std::size_t limit) override;
+  Result<std::vector<Operation>> list(const ListFilter& filter) override;
+  Result<std::vector<Operation>> children(std::string_view parent_key) override;
   Result<std::vector<Event>> events(std::string_view operation_key) override;
   Result<std::size_t> purge_terminal(std::string_view action_type, CivilTime ended_before,
                                      std::size_t limit) override;

@@ -38,7 +38,7 @@ class SqliteJournalTest : public ::testing::Test {
     auto journal = open({.durability = Durability::fast});
     for (int n = 1; n <= count; ++n) {
       journal->register_and_claim(sample(n), "w1", at(30s)).value();
-      journal->mark_succeeded(key(n), 1, "pay_1", {{"status", "ok"}}, at(2s), "w1").value();
+      journal->mark_succeeded(key(n), 1, {"pay_1", {{"status", "ok"}}}, at(2s), "w1").value();
     }
   }
   std::string pragma(const char* name) {
@@ -90,6 +90,40 @@ TEST_F(SqliteJournalTest, AnotherProgramsFileIsRefusedAndLeftAlone) {
   EXPECT_EQ(pragma("user_version"), "0");
   auto database = raw();
   EXPECT_FALSE(database.prepare("SELECT * FROM agent_operations"));
+}
+
+// A file as version 1 wrote it: no column of version 2, user_version 1.
+TEST_F(SqliteJournalTest, AnOlderSchemaIsMigratedWithAllThatIsInIt) {
+  fill(2);
+  ASSERT_TRUE(
+      raw().execute("DROP TRIGGER what_was_sealed_stays_or_goes; DROP INDEX operations_of_a_parent;"
+                    "DROP INDEX operations_in_review;"
+                    "ALTER TABLE agent_operations DROP COLUMN sealed_params;"
+                    "ALTER TABLE agent_operations DROP COLUMN parent_key;"
+                    "PRAGMA user_version=1"));
+  auto journal = open();
+  EXPECT_EQ(pragma("user_version"), std::to_string(kSchemaVersion));
+  EXPECT_EQ(journal->load(key(2)).value().external_id, "pay_1");
+  Operation kept = sample(3);
+  kept.sealed_params = "sealed";
+  journal->register_operation(kept, "w1").value();
+  EXPECT_EQ(journal->load(key(3)).value().sealed_params, "sealed");
+  EXPECT_TRUE(journal->verify(IntegrityCheck::full));
+}
+
+TEST_F(SqliteJournalTest, AJournalMayLiveInTheCallersFile) {
+  ASSERT_TRUE(raw().execute("CREATE TABLE orders(id TEXT); PRAGMA user_version=7"));
+  {
+    auto journal = open({.file = FileUse::shared});
+    journal->register_operation(sample(1), "w1").value();
+  }
+  auto again = open({.file = FileUse::shared});
+  EXPECT_EQ(again->load(key(1)).value().status, Status::pending);
+  EXPECT_EQ(pragma("user_version"), "7");  // the caller's own
+  EXPECT_EQ(pragma("application_id"), "0");
+  EXPECT_EQ(open_error().code, ErrorCode::unsupported);
+  ASSERT_TRUE(raw().execute("UPDATE onceproof_journal SET version = 99"));
+  EXPECT_EQ(open_error({.file = FileUse::shared}).code, ErrorCode::unsupported);
 }
 
 TEST_F(SqliteJournalTest, AFileThatIsNoDatabaseIsCorrupt) {

@@ -12,7 +12,7 @@ namespace {
   "operation_key, tenant, intent_id, action_type, request_hash, hash_version, field_digests," \
   " status, attempt_count, first_attempt_at, last_attempt_at, lease_owner, lease_until,"      \
   " external_id, result_json, error_code, check_count, unknown_since, next_check_at,"         \
-  " review_since, resolved_by, created_at, updated_at, event_count"
+  " review_since, resolved_by, created_at, updated_at, event_count, sealed_params, parent_key"
 #define SELECT_OPERATIONS "SELECT " OPERATION_COLUMNS " FROM agent_operations "
 // Every change of a row counts its event and returns the row as it is then.
 #define UPDATE_OPERATION "UPDATE agent_operations SET event_count = event_count + 1, "
@@ -32,9 +32,16 @@ constexpr std::string_view text_of(Sql sql) {
     case Sql::find:
       return SELECT_OPERATIONS "WHERE tenant = ?1 AND action_type = ?2 AND intent_id = ?3";
     case Sql::list:
-      return SELECT_OPERATIONS "ORDER BY operation_key LIMIT ?1";
+      return SELECT_OPERATIONS "WHERE operation_key > ?2 ORDER BY operation_key LIMIT ?1";
     case Sql::list_status:
-      return SELECT_OPERATIONS "WHERE status = ?2 ORDER BY operation_key LIMIT ?1";
+      return SELECT_OPERATIONS
+          "WHERE operation_key > ?2 AND status = ?3 ORDER BY operation_key LIMIT ?1";
+    case Sql::list_review:
+      return SELECT_OPERATIONS
+          "WHERE operation_key > ?2 AND review_since IS NOT NULL AND status = coalesce(?3, status)"
+          " ORDER BY operation_key LIMIT ?1";
+    case Sql::children:
+      return SELECT_OPERATIONS "WHERE parent_key = ?1 ORDER BY operation_key";
     case Sql::events:
       return "SELECT operation_key, seq, at, actor, from_status, to_status, reason, detail"
              " FROM operation_events WHERE operation_key = ?1 ORDER BY seq";
@@ -42,8 +49,9 @@ constexpr std::string_view text_of(Sql sql) {
       return "INSERT INTO agent_operations (operation_key, tenant, intent_id, action_type,"
              " request_hash, hash_version, field_digests, status, attempt_count, first_attempt_at,"
              " last_attempt_at, lease_owner, lease_until, due_at, event_count, created_at,"
-             " updated_at)"
-             " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)"
+             " updated_at, sealed_params, parent_key)"
+             " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,"
+             " ?18, ?19)"
              " ON CONFLICT DO NOTHING";
     case Sql::insert_event:
       return "INSERT INTO operation_events VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
@@ -60,17 +68,18 @@ constexpr std::string_view text_of(Sql sql) {
       return UPDATE_OPERATION
           "status = 'succeeded', external_id = ?4, result_json = ?5, error_code = NULL,"
           " lease_owner = NULL, lease_until = NULL, check_count = 0, unknown_since = NULL,"
-          " next_check_at = NULL, review_since = NULL, due_at = NULL, updated_at = ?3"
-          " WHERE operation_key = ?1"
+          " next_check_at = NULL, review_since = NULL, due_at = NULL, sealed_params = NULL,"
+          " updated_at = ?3 WHERE operation_key = ?1"
           " AND status NOT IN ('succeeded', 'failed_final')" RETURNING_OPERATION;
     case Sql::note_event:
       return "UPDATE agent_operations SET event_count = event_count + 1"
              " WHERE operation_key = ?1" RETURNING_OPERATION;
-    case Sql::mark_failed_final:  // ?4 error_code
+    case Sql::mark_failed_final:  // ?4 error_code, ?5 result_json
       return UPDATE_OPERATION
-          "status = 'failed_final', error_code = ?4, lease_owner = NULL, lease_until = NULL,"
-          " check_count = 0, unknown_since = NULL, next_check_at = NULL, due_at = NULL,"
-          " updated_at = ?3" LAST_ATTEMPT_OPEN " AND status = 'in_progress'" RETURNING_OPERATION;
+          "status = 'failed_final', error_code = ?4, result_json = ?5, lease_owner = NULL,"
+          " lease_until = NULL, check_count = 0, unknown_since = NULL, next_check_at = NULL,"
+          " due_at = NULL, sealed_params = NULL, updated_at = ?3" LAST_ATTEMPT_OPEN
+          " AND status = 'in_progress'" RETURNING_OPERATION;
     case Sql::mark_unknown:  // ?4 error_code, ?5 next_check_at
       return UPDATE_OPERATION
           "status = 'unknown', check_count = check_count + (status = 'unknown'),"
@@ -80,13 +89,22 @@ constexpr std::string_view text_of(Sql sql) {
     case Sql::release_for_retry:  // ?4 not_before
       return UPDATE_OPERATION
           "status = 'pending', lease_owner = NULL, lease_until = NULL, check_count = 0,"
-          " unknown_since = NULL, next_check_at = ?4, due_at = NULL,"
-          " updated_at = ?3" LAST_ATTEMPT_OPEN RETURNING_OPERATION;
+          " unknown_since = NULL, next_check_at = ?4,"
+          " due_at = iif(sealed_params IS NULL, NULL, coalesce(?4, ?3)), updated_at = "
+          "?3" LAST_ATTEMPT_OPEN RETURNING_OPERATION;
     case Sql::escalate:
       return UPDATE_OPERATION
           "status = 'unknown', unknown_since = coalesce(unknown_since, ?3), lease_owner = NULL,"
           " lease_until = NULL, next_check_at = NULL, due_at = NULL, review_since = ?3,"
           " updated_at = ?3" LAST_ATTEMPT_OPEN RETURNING_OPERATION;
+    case Sql::resolve:  // ?1 operation_key, ?2 status, ?3 now, ?4 by, ?5 external_id, ?6 error_code
+      return UPDATE_OPERATION
+          "status = ?2, resolved_by = ?4, external_id = ?5, error_code = ?6, check_count = 0,"
+          " unknown_since = NULL, next_check_at = NULL, review_since = NULL,"
+          " due_at = iif(?2 = 'pending' AND sealed_params IS NOT NULL, ?3, NULL),"
+          " sealed_params = iif(?2 = 'pending', sealed_params, NULL), updated_at = ?3"
+          " WHERE operation_key = ?1 AND status = 'unknown'"
+          " AND review_since IS NOT NULL" RETURNING_OPERATION;
     case Sql::due_keys:  // ?1 now, ?2 limit
       return "SELECT operation_key FROM agent_operations WHERE due_at <= ?1"
              " ORDER BY due_at, operation_key LIMIT ?2";
@@ -156,6 +174,11 @@ std::optional<std::string> text_or_null(std::string_view text) {
   return std::string(text);
 }
 
+std::optional<std::string> json_or_null(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  return to_line(json);
+}
+
 Result<Operation> read_operation(const Statement& row) {
   Operation operation;
   operation.operation_key = row.text(0);
@@ -187,6 +210,9 @@ Result<Operation> read_operation(const Statement& row) {
   operation.resolved_by = text_or_empty(row, 20);
   operation.created_at = CivilTime{Milliseconds{row.integer(21)}};
   operation.updated_at = CivilTime{Milliseconds{row.integer(22)}};
+  operation.event_count = row.integer(23);
+  operation.sealed_params = text_or_empty(row, 24);
+  operation.parent_key = text_or_empty(row, 25);
   return operation;
 }
 
@@ -227,7 +253,7 @@ Result<std::vector<Operation>> read_all(Statement& statement) {
 }
 
 void bind_new(Statement& statement, const Operation& operation,
-              const std::optional<CivilTime>& due_at, std::int64_t event_count) {
+              const std::optional<CivilTime>& due_at) {
   statement.bind(1, operation.operation_key)
       .bind(2, operation.tenant)
       .bind(3, operation.intent_id)
@@ -242,9 +268,11 @@ void bind_new(Statement& statement, const Operation& operation,
       .bind(12, text_or_null(operation.lease_owner))
       .bind(13, to_column(operation.lease_until))
       .bind(14, to_column(due_at))
-      .bind(15, event_count)
+      .bind(15, operation.event_count)
       .bind(16, to_column(operation.created_at))
-      .bind(17, to_column(operation.updated_at));
+      .bind(17, to_column(operation.updated_at))
+      .bind(18, text_or_null(operation.sealed_params))
+      .bind(19, text_or_null(operation.parent_key));
 }
 
 void bind_event(Statement& statement, const Event& event) {

@@ -20,8 +20,10 @@ enum class Sql {
   load,          // ?1 operation_key
   load_status,   // ?1 operation_key -> status
   find,          // ?1 tenant, ?2 action_type, ?3 intent_id
-  list,          // ?1 limit
-  list_status,   // ?1 limit, ?2 status
+  list,          // ?1 limit, ?2 after_key
+  list_status,   // ?1 limit, ?2 after_key, ?3 status
+  list_review,   // ?1 limit, ?2 after_key, ?3 status or NULL
+  children,      // ?1 parent_key
   events,        // ?1 operation_key
   insert,        // bind_new
   insert_event,  // bind_event
@@ -32,6 +34,7 @@ enum class Sql {
   mark_unknown,
   release_for_retry,
   escalate,
+  resolve,
   due_keys,
   hold,
   purge,
@@ -69,6 +72,7 @@ class JournalConnection {
 std::int64_t to_column(CivilTime time);
 std::optional<std::int64_t> to_column(const std::optional<CivilTime>& time);
 std::optional<std::string> text_or_null(std::string_view text);
+std::optional<std::string> json_or_null(const Json& json);
 
 // Errors: journal_corrupt (a status or a JSON text that no journal writes).
 Result<Operation> read_operation(const Statement& row);
@@ -79,7 +83,7 @@ Result<std::vector<Operation>> read_all(Statement& statement);
 
 // All columns of a new row. `due_at` as in the schema.
 void bind_new(Statement& statement, const Operation& operation,
-              const std::optional<CivilTime>& due_at, std::int64_t event_count);
+              const std::optional<CivilTime>& due_at);
 void bind_event(Statement& statement, const Event& event);
 
 }  // namespace onceproof

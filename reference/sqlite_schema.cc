@@ -82,6 +82,21 @@ CREATE TRIGGER what_was_intended_stays BEFORE UPDATE OF
   operation_key, tenant, intent_id, action_type, request_hash, hash_version, field_digests, created_at
 ON agent_operations
 BEGIN SELECT RAISE(ABORT, 'the intent of an operation never changes'); END;
+)sql",
+                                                              R"sql(
+-- Parameters for a resend without the caller: encrypted, and only while the operation is open.
+ALTER TABLE agent_operations ADD COLUMN sealed_params TEXT
+  CHECK (sealed_params IS NULL OR status NOT IN ('succeeded', 'failed_final'));
+ALTER TABLE agent_operations ADD COLUMN parent_key TEXT;
+
+CREATE INDEX operations_of_a_parent ON agent_operations (parent_key) WHERE parent_key IS NOT NULL;
+CREATE INDEX operations_in_review ON agent_operations (operation_key) WHERE review_since IS NOT NULL;
+
+CREATE TRIGGER what_was_sealed_stays_or_goes BEFORE UPDATE OF sealed_params, parent_key
+ON agent_operations
+WHEN (NEW.sealed_params IS NOT NULL AND NEW.sealed_params IS NOT OLD.sealed_params)
+  OR NEW.parent_key IS NOT OLD.parent_key
+BEGIN SELECT RAISE(ABORT, 'the intent of an operation never changes'); END;
 )sql"};
 
 Result<std::int64_t> read_pragma(Database& database, std::string_view pragma) {
@@ -98,28 +113,63 @@ Result<bool> is_empty(Database& database) {
   return statement->step().map([](bool row) { return !row; });
 }
 
-// The version of a file that is ours; 0: a new file.
-Result<std::int64_t> read_version(Database& database, const std::filesystem::path& path) {
+// How many migrations ran, and where that is written.
+struct Version {
+  std::int64_t number = 0;
+  bool in_table = false;
+};
+
+Result<Version> table_version(Database& database) {
+  auto exists = database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1");
+  if (!exists) return tl::unexpected(exists.error());
+  const auto found = exists->bind(1, "onceproof_journal").step();
+  if (!found) return tl::unexpected(found.error());
+  if (!*found) return Version{0, true};
+  auto number = database.prepare("SELECT version FROM onceproof_journal");
+  if (!number) return tl::unexpected(number.error());
+  const auto row = number->step();
+  if (!row) return tl::unexpected(row.error());
+  return Version{*row ? number->integer(0) : 0, true};
+}
+
+// The version of a file that we may write; 0: no journal is in it yet.
+Result<Version> read_version(Database& database, const std::filesystem::path& path, FileUse use) {
   const auto application = read_pragma(database, "application_id");
   if (!application) return tl::unexpected(application.error());
-  const auto version = read_pragma(database, "user_version");
-  if (!version) return version;
+  const auto number = read_pragma(database, "user_version");
+  if (!number) return tl::unexpected(number.error());
   const auto empty = is_empty(database);
   if (!empty) return tl::unexpected(empty.error());
-  const bool fresh = *empty && *application == 0 && *version == 0;
-  if (!fresh && *application != kApplicationId) {
-    return fail(
-        ErrorCode::unsupported,
-        fmt::format("{} is an SQLite file of another program; a journal needs a file of its own",
-                    path.string()));
+  const bool fresh = *empty && *application == 0 && *number == 0;
+  const bool ours = *application == kApplicationId || (fresh && use == FileUse::own);
+  if (!ours && use == FileUse::own) {
+    return fail(ErrorCode::unsupported,
+                fmt::format("{} is an SQLite file of another program; a journal needs a file of "
+                            "its own, or FileUse::shared from who owns this one",
+                            path.string()));
   }
-  if (*version > kSchemaVersion) {
+  const auto version = ours ? Result<Version>(Version{*number, false}) : table_version(database);
+  if (version && version->number == 0 && use == FileUse::existing) {
+    return fail(ErrorCode::not_found, fmt::format("{} holds no journal", path.string()));
+  }
+  if (version && version->number > kSchemaVersion) {
     return fail(ErrorCode::unsupported,
                 fmt::format("{} has schema version {}, and this program knows versions up to {}; "
                             "use a newer onceproof",
-                            path.string(), *version, kSchemaVersion));
+                            path.string(), version->number, kSchemaVersion));
   }
   return version;
+}
+
+std::string write_version(bool in_table) {
+  if (!in_table) {
+    return fmt::format("PRAGMA application_id={}; PRAGMA user_version={};", kApplicationId,
+                       kSchemaVersion);
+  }
+  return fmt::format(
+      "CREATE TABLE IF NOT EXISTS onceproof_journal (version INTEGER NOT NULL) STRICT;"
+      " DELETE FROM onceproof_journal; INSERT INTO onceproof_journal VALUES ({});",
+      kSchemaVersion);
 }
 
 // A query that finds what must not be; the first find is told.
@@ -136,24 +186,40 @@ Result<void> expect_none(Database& database, const std::filesystem::path& path,
 
 }  // namespace
 
-Result<void> migrate(Database& database, const std::filesystem::path& path) {
+Result<void> migrate(Database& database, const std::filesystem::path& path, FileUse use) {
   // One snapshot for all that is read: between two reads another process may lay the schema.
   if (auto begun = database.execute("BEGIN"); !begun) return begun;
-  auto version = read_version(database, path);
+  auto version = read_version(database, path, use);
   if (auto ended = database.execute("COMMIT"); !ended) return ended;
   if (!version) return tl::unexpected(version.error());
-  if (*version == kSchemaVersion) return {};
+  if (version->number == kSchemaVersion) return {};
   auto transaction = Transaction::begin(database);
   if (!transaction) return tl::unexpected(transaction.error());
-  version = read_version(database, path);  // another process may have been faster
+  version = read_version(database, path, use);  // another process may have been faster
   if (!version) return tl::unexpected(version.error());
-  for (auto next = static_cast<std::size_t>(*version); next < kMigrations.size(); ++next) {
+  for (auto next = static_cast<std::size_t>(version->number); next < kMigrations.size(); ++next) {
     if (auto done = database.execute(kMigrations[next]); !done) return done;
   }
-  const auto marks = fmt::format("PRAGMA application_id={}; PRAGMA user_version={};",
-                                 kApplicationId, kSchemaVersion);
-  if (auto done = database.execute(marks.c_str()); !done) return done;
+  const auto mark = write_version(version->in_table);
+  if (auto done = database.execute(mark.c_str()); !done) return done;
   return transaction->commit();
+}
+
+Result<void> check_shared_schema(Database& database) {
+  const auto application = read_pragma(database, "application_id");
+  if (!application) return tl::unexpected(application.error());
+  auto version = table_version(database);
+  if (version && *application == kApplicationId) {
+    version = read_pragma(database, "user_version").map([](std::int64_t number) {
+      return Version{number, false};
+    });
+  }
+  if (!version) return tl::unexpected(version.error());
+  if (version->number == kSchemaVersion) return {};
+  return fail(ErrorCode::unsupported,
+              fmt::format("this file has no journal of schema version {} (found: {}); open it once "
+                          "with SqliteJournal::open and FileUse::shared",
+                          kSchemaVersion, version->number));
 }
 
 Result<void> check_integrity(Database& database, const std::filesystem::path& path, bool full) {

@@ -1,6 +1,7 @@
 #include "reference/turn.h"
 
 #include "base/check.h"
+#include "reference/follow_up.h"
 
 namespace onceproof {
 namespace {
@@ -10,7 +11,22 @@ namespace {
 constexpr int kRecordTries = 4;
 constexpr Milliseconds kRecordWait{10};  // doubles
 
+Result<Json> kept_params(const Operation& operation, const Sealer* sealer) {
+  if (sealer == nullptr) return fail(ErrorCode::not_found, "no key to open parameters with");
+  return sealer->open(operation.operation_key, operation.sealed_params);
+}
+
 }  // namespace
+
+Result<std::optional<Claim>> Turn::claim(const Operation& operation) {
+  const CivilTime now = parts_.clock.civil();
+  auto claim = parts_.journal.claim(
+      {operation.operation_key, operation.attempt_count, parts_.owner, now, now + policy_.lease});
+  if (claim) return std::optional<Claim>(std::move(*claim));
+  const ErrorCode code = claim.error().code;
+  if (code == ErrorCode::lease_held || code == ErrorCode::stale_attempt) return std::nullopt;
+  return tl::unexpected(claim.error());
+}
 
 Turn::Verified Turn::verify(const Operation& operation) {
   const CivilTime asked_at = parts_.clock.civil();
@@ -32,6 +48,7 @@ Turn::Verified Turn::verify(const Operation& operation) {
 }
 
 Turn::Recorded Turn::call(const Operation& claimed, Status prior, const Json& params) {
+  params_ = &params;
   const CivilTime now = parts_.clock.civil();
   const Guarantees& guarantees = provider_.guarantees();
   const bool may_send = prior == Status::pending
@@ -49,6 +66,19 @@ Turn::Recorded Turn::call(const Operation& claimed, Status prior, const Json& pa
                                                        parts_.clock.civil(), parts_.random);
   return record(claimed, decision,
                 {outcome.external_id, allowed_result(outcome.result), outcome.error_code});
+}
+
+Turn::Recorded Turn::deliver(const Operation& operation) {
+  const auto claimed = claim(operation);
+  if (!claimed) {
+    return {operation, Recorded::How::unrecorded, false,
+            std::string(error_row(claimed.error().code).name)};
+  }
+  if (!*claimed) return read_again(operation);
+  const Claim& claim = **claimed;
+  const auto params = kept_params(claim.operation, parts_.sealer);
+  if (params) return call(claim.operation, claim.prior_status, *params);
+  return record(claim.operation, {Do::escalate, "params_unreadable", {}}, {{}, nullptr, {}});
 }
 
 Turn::Recorded Turn::leave_to_submit(const Operation& operation) {
@@ -87,12 +117,16 @@ Result<Turn::Written> Turn::write(const Operation& operation, const Decision& de
   switch (decision.what) {
     case Do::record_succeeded:
       return journal
-          .mark_succeeded(key, attempt, learned.external_id, learned.result, now, parts_.owner)
+          .mark_succeeded(
+              key, attempt,
+              {learned.external_id, learned.result, follow_ups(operation, learned, now)}, now,
+              parts_.owner)
           .map([](Journal::SuccessRecorded&& row) {
             return Written{std::move(row.operation), row.duplicate};
           });
     case Do::record_failed_final:
-      return plain(journal.mark_failed_final(key, attempt, learned.error_code, now, parts_.owner));
+      return plain(journal.mark_failed_final(key, attempt, {learned.error_code, learned.result},
+                                             now, parts_.owner));
     case Do::record_unknown:
       return plain(journal.mark_unknown(key, attempt, learned.error_code, decision.at.value_or(now),
                                         now, parts_.owner));
@@ -114,6 +148,19 @@ Turn::Recorded Turn::read_again(const Operation& operation) {
             std::string(error_row(current.error().code).name)};
   }
   return {std::move(*current), Recorded::How::bounced, false, {}};
+}
+
+std::vector<Operation> Turn::follow_ups(const Operation& operation, const Learned& learned,
+                                        CivilTime now) const {
+  if (policy_.follow_ups.empty()) return {};
+  Json params = nullptr;
+  if (params_ != nullptr) {
+    params = *params_;
+  } else if (auto kept = kept_params(operation, parts_.sealer)) {
+    params = std::move(*kept);
+  }
+  return make_follow_ups(operation, learned.external_id, learned.result, params, now,
+                         {parts_.policy, parts_.sealer, parts_.random});
 }
 
 // What the policy names, and nothing else: an answer may hold what must never be kept.

@@ -31,11 +31,16 @@ class Turn {
     Recorded recorded;
   };
 
+  // Claims the next attempt; nullopt: somebody else was faster. Errors: not_found,
+  // journal_unavailable.
+  Result<std::optional<Claim>> claim(const Operation& operation);
   // Asks the provider, once. Blocks for at most call_timeout, plus local transactions.
   Verified verify(const Operation& operation);
   // Sends the claimed attempt, if its lease still allows it. `prior` is the status before the
   // claim. Blocks as verify.
   Recorded call(const Operation& claimed, Status prior, const Json& params);
+  // Claims, and sends the parameters that were kept; to a person if they cannot be read.
+  Recorded deliver(const Operation& operation);
   // A resend was decided, and its parameters are not at hand. Past unknown_after it goes to a
   // person; before, nothing is written: its check stays due, so that the next submit resends at
   // once.
@@ -56,11 +61,14 @@ class Turn {
   Result<Written> write(const Operation& operation, const Decision& decision,
                         const Learned& learned);
   Recorded read_again(const Operation& operation);
+  std::vector<Operation> follow_ups(const Operation& operation, const Learned& learned,
+                                    CivilTime now) const;
   Json allowed_result(const Json& result) const;
 
   const ExecutorParts& parts_;
   const ToolPolicy& policy_;
   Provider& provider_;
+  const Json* params_ = nullptr;  // of the call that is under way
 };
 
 }  // namespace onceproof

@@ -1,0 +1,44 @@
+// What is done to the tables inside a transaction that somebody else began: SqliteJournal's own, or
+// the caller's (reference/outbox.h). Invariant: each change of a row writes its event beside it.
+// Begins and commits nothing. One thread at a time.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "reference/journal.h"
+#include "reference/sqlite_rows.h"
+
+namespace onceproof {
+
+// What a change is called, and by whom.
+struct Note {
+  CivilTime now;
+  std::string_view actor;
+  std::string_view reason;
+  std::string detail;
+};
+
+Result<Operation> load_row(JournalConnection& connection, std::string_view operation_key);
+Result<std::optional<Operation>> find_row(JournalConnection& connection, std::string_view tenant,
+                                          std::string_view action_type, std::string_view intent_id);
+// The status before a change. In the same transaction, so nobody can come between.
+Result<Status> load_status(JournalConnection& connection, std::string_view operation_key);
+
+// The event of a change: `changed` is the row after it, `from` its status before.
+Result<Operation> note_change(JournalConnection& connection, Operation changed, Status from,
+                              Note note);
+
+// As Journal::register_operation; with a lease in `row`, as register_and_claim. `row` has the
+// registered form.
+Result<Registered> insert_or_read(JournalConnection& connection, const Operation& row,
+                                  std::string_view actor);
+// Registers them beside their parent; one that cannot be is noted there. Returns the parent after.
+Result<Operation> insert_follow_ups(JournalConnection& connection, Operation parent,
+                                    const std::vector<Operation>& follow_ups, CivilTime now,
+                                    std::string_view actor);
+
+}  // namespace onceproof
