@@ -214,4 +214,22 @@ std::optional<bool> find_bool(const Json& object, std::string_view member) {
   return found->get<bool>();
 }
 
+bool is_json_pointer(std::string_view text) {
+  try {
+    static_cast<void>(Json::json_pointer(std::string(text)));
+    return true;
+  } catch (const Json::exception&) {
+    return false;
+  }
+}
+
+const Json* find_pointer(const Json& value, std::string_view pointer) {
+  try {
+    const Json::json_pointer parsed{std::string(pointer)};
+    return value.contains(parsed) ? &value.at(parsed) : nullptr;
+  } catch (const Json::exception&) {
+    return nullptr;
+  }
+}
+
 }  // namespace onceproof

@@ -36,4 +36,8 @@ std::optional<std::int64_t> find_integer(const Json& object, std::string_view me
 std::optional<bool> find_bool(const Json& object, std::string_view member);
 const Json* find_member(const Json& object, std::string_view member);  // nullptr if absent
 
+// A JSON Pointer: "/data/0/id"; "" is the whole. Source: RFC 6901.
+bool is_json_pointer(std::string_view text);
+const Json* find_pointer(const Json& value, std::string_view pointer);  // nullptr if absent
+
 }  // namespace onceproof

@@ -79,6 +79,102 @@ CLI::App* add_serve(CLI::App& app, ServeArgs& args) {
   return serve;
 }
 
+// A journal that exists, by its name.
+void add_journal_option(CLI::App* command, std::string& journal) {
+  command->add_option("--journal", journal, "sqlite:PATH, the file that the executor writes")
+      ->required();
+}
+
+void add_page_options(CLI::App* command, std::string& after, std::size_t& limit) {
+  command->add_option("--after", after, "only operations behind this key: the next page");
+  command->add_option("--limit", limit, "how many")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+}
+
+// The subcommands of one group; `what` tells which one was given.
+template <typename Args>
+CLI::App* add_part(CLI::App* group, Args& args, typename Args::What what, const char* name,
+                   const char* text) {
+  auto* part = group->add_subcommand(name, text);
+  add_journal_option(part, args.journal);
+  part->callback([&args, what] { args.what = what; });
+  return part;
+}
+
+CLI::App* add_journal(CLI::App& app, JournalArgs& args, std::string& age) {
+  using What = JournalArgs::What;
+  auto* journal = app.add_subcommand("journal", "Look into an executor's journal, and clean it up");
+  journal->require_subcommand(1);
+  auto* list = add_part(journal, args, What::list, "list", "Operations, one a line");
+  list->add_option("--status", args.status, "only these")
+      ->check(CLI::IsMember({"pending", "in_progress", "unknown", "succeeded", "failed_final"}));
+  list->add_flag("--review", args.in_review, "only those that wait for a person");
+  list->add_flag("--json", args.json, "one JSON object a line");
+  add_page_options(list, args.after, args.limit);
+  auto* show = add_part(journal, args, What::show, "show", "One operation, event by event");
+  show->add_option("KEY", args.key, "operation key")->required();
+  add_part(journal, args, What::verify, "verify",
+           "Check pages, indexes, and that each operation ends where its last event says");
+  auto* purge = add_part(journal, args, What::purge, "purge",
+                         "Delete ended operations that are older than any repeat can be");
+  purge->add_option("--action", args.action, "whose operations")->required();
+  purge
+      ->add_option("--age", age,
+                   "how long ago they ended, such as 720h; an age that could turn a "
+                   "late repeat into a second effect is refused")
+      ->check(CLI::Validator(check_duration, "DURATION"))
+      ->required();
+  purge->add_option("--policy", args.policy, "the policy that the executor runs by")->required();
+  add_part(journal, args, What::dump, "export",
+           "Every operation with its events as JSON Lines; no parameters, no keys");
+  return journal;
+}
+
+CLI::App* add_review(CLI::App& app, ReviewArgs& args, bool& absent, bool& failed) {
+  using What = ReviewArgs::What;
+  auto* review =
+      app.add_subcommand("review", "Operations whose outcome only a person can find out");
+  review->require_subcommand(1);
+  auto* list = add_part(review, args, What::list, "list", "What waits, one a line");
+  add_page_options(list, args.after, args.limit);
+  auto* show = add_part(review, args, What::show, "show",
+                        "One operation, event by event, and the lines that resolve it");
+  show->add_option("KEY", args.key, "operation key")->required();
+  auto* resolve = add_part(review, args, What::resolve, "resolve", "Say what you found out");
+  resolve->add_option("KEY", args.key, "operation key")->required();
+  auto* how = resolve->add_option_group("what you found");
+  how->add_option("--succeeded", args.resolution.external_id,
+                  "the effect exists, under this id of the provider");
+  how->add_flag("--absent", absent, "no effect exists and none will: it may be attempted again");
+  how->add_flag("--failed", failed, "no effect exists, and none is wanted any more");
+  how->require_option(1);
+  resolve->add_option("--by", args.resolution.by, "who you are")->required();
+  resolve->add_option("--why", args.resolution.why, "what you saw")->required();
+  resolve
+      ->add_option("--seen", args.resolution.seen,
+                   "number of the last event that you saw; `review show` prints it")
+      ->required();
+  resolve->add_option("--policy", args.policy,
+                      "with --succeeded: register the follow-ups that this policy has");
+  return review;
+}
+
+CLI::App* add_gateway(CLI::App& app, GatewayArgs& args) {
+  auto* gateway = app.add_subcommand(
+      "gateway", "Idempotency-Key in front of a provider that has no idempotency, until Ctrl-C");
+  gateway->add_option("--upstream", args.upstream, "http://HOST:PORT of the provider")->required();
+  gateway->add_option("--policy", args.policy, "YAML with gateway.routes; docs/gateway.md")
+      ->required();
+  gateway->add_option("--journal", args.journal, "sqlite:PATH; made if it is not there")
+      ->capture_default_str();
+  gateway->add_option("--port", args.port, "0: any free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  gateway->add_option("--bind", args.bind, "address to listen at")->capture_default_str();
+  return gateway;
+}
+
 }  // namespace
 
 std::variant<Command, ExitCode> parse_command_line(int argc, char** argv) {
@@ -93,7 +189,13 @@ std::variant<Command, ExitCode> parse_command_line(int argc, char** argv) {
   WorkerArgs worker_args;
   ServeArgs serve_args;
   PolicyArgs policy_args;
+  JournalArgs journal_args;
+  ReviewArgs review_args;
+  GatewayArgs gateway_args;
   std::string timeout = "30s";
+  std::string age;
+  bool absent = false;
+  bool failed = false;
   auto* run = add_run(app, run_args, timeout);
   auto* list = app.add_subcommand("list", "List scenarios, profiles, invariants and mutants");
   list->add_flag("--json", list_args.json, "as JSON");
@@ -105,6 +207,9 @@ std::variant<Command, ExitCode> parse_command_line(int argc, char** argv) {
   policy->require_subcommand(1);
   auto* check = policy->add_subcommand("check", "Read a policy file and say what it comes to");
   check->add_option("FILE", policy_args.file, "YAML; docs/reference.md describes it")->required();
+  auto* journal = add_journal(app, journal_args, age);
+  auto* review = add_review(app, review_args, absent, failed);
+  auto* gateway = add_gateway(app, gateway_args);
   auto* errors = app.add_subcommand("errors", "Print the table of error codes");
 
   try {
@@ -118,11 +223,18 @@ std::variant<Command, ExitCode> parse_command_line(int argc, char** argv) {
     return kUnusable;
   }
   run_args.cell_timeout = parse_duration(timeout).value_or(run_args.cell_timeout);
+  journal_args.age = parse_duration(age).value_or(journal_args.age);
+  review_args.resolution.how = absent   ? Resolution::How::absent
+                               : failed ? Resolution::How::failed
+                                        : Resolution::How::succeeded;
   if (run->parsed()) return Command{run_args};
   if (list->parsed()) return Command{list_args};
   if (worker->parsed()) return Command{worker_args};
   if (serve->parsed()) return Command{serve_args};
   if (check->parsed()) return Command{policy_args};
+  if (journal->parsed()) return Command{journal_args};
+  if (review->parsed()) return Command{review_args};
+  if (gateway->parsed()) return Command{gateway_args};
   if (errors->parsed()) return Command{ErrorsArgs{}};
   return kUnusable;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "reference/journal.h"
 
 namespace onceproof::cli {
 
@@ -59,9 +60,44 @@ struct PolicyArgs {  // policy check
   std::filesystem::path file;
 };
 
+struct JournalArgs {
+  enum class What { list, show, verify, purge, dump };
+  What what = What::list;
+  std::string journal;  // "sqlite:PATH"
+  std::string key;      // show
+  std::string status;   // list; empty: any
+  bool in_review = false;
+  bool json = false;
+  std::string after;
+  std::size_t limit = 100;
+  std::string action;  // purge
+  Milliseconds age{0};
+  std::filesystem::path policy;
+};
+
+struct ReviewArgs {
+  enum class What { list, show, resolve };
+  What what = What::list;
+  std::string journal;  // "sqlite:PATH"
+  std::string key;
+  std::string after;
+  std::size_t limit = 100;
+  Resolution resolution;
+  std::filesystem::path policy;  // for what follows a success; empty: nothing does
+};
+
+struct GatewayArgs {
+  std::string upstream;
+  std::filesystem::path policy;
+  std::string journal = "sqlite:gateway.db";
+  std::string bind = "127.0.0.1";
+  int port = 0;
+};
+
 struct ErrorsArgs {};
 
-using Command = std::variant<RunArgs, ListArgs, WorkerArgs, ServeArgs, PolicyArgs, ErrorsArgs>;
+using Command = std::variant<RunArgs, ListArgs, WorkerArgs, ServeArgs, PolicyArgs, JournalArgs,
+                             ReviewArgs, GatewayArgs, ErrorsArgs>;
 
 // What was asked for; or the exit code, when help was printed or the command line is wrong (the
 // sentence is on stderr).

@@ -17,6 +17,8 @@ struct Context {
   bool terminal = false;    // stdout is one
   bool color = false;       // a terminal, and NO_COLOR is not set
   std::string admin_token;  // ONCEPROOF_ADMIN_TOKEN
+  std::string key_file;     // ONCEPROOF_KEY_FILE
+  std::string key;          // ONCEPROOF_KEY
   std::string version;      // "0.1.0"
   std::string program;      // path of this very program, to start workers
   std::map<std::string, std::string> sut_environment;  // what every SUT may see of ours
@@ -27,6 +29,9 @@ ExitCode list_command(const ListArgs& args, const Context& context);
 ExitCode worker_command(const WorkerArgs& args, const Context& context);
 ExitCode serve_command(const ServeArgs& args, const Context& context);
 ExitCode policy_command(const PolicyArgs& args, const Context& context);
+ExitCode journal_command(const JournalArgs& args, const Context& context);
+ExitCode review_command(const ReviewArgs& args, const Context& context);
+ExitCode gateway_command(const GatewayArgs& args, const Context& context);
 ExitCode errors_command(const ErrorsArgs& args, const Context& context);
 
 // "onceproof: <message>" on stderr, and the exit code that fits the error.

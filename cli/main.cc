@@ -52,6 +52,9 @@ ExitCode dispatch(const Command& command, const Context& context) {
                                [&](const WorkerArgs& a) { return worker_command(a, context); },
                                [&](const ServeArgs& a) { return serve_command(a, context); },
                                [&](const PolicyArgs& a) { return policy_command(a, context); },
+                               [&](const JournalArgs& a) { return journal_command(a, context); },
+                               [&](const ReviewArgs& a) { return review_command(a, context); },
+                               [&](const GatewayArgs& a) { return gateway_command(a, context); },
                                [&](const ErrorsArgs& a) { return errors_command(a, context); }},
                     command);
 }
@@ -107,6 +110,8 @@ ExitCode run(int argc, char** argv) {
       .terminal = terminal && environment("TERM") != "dumb",
       .color = terminal && environment("NO_COLOR").empty() && environment("TERM") != "dumb",
       .admin_token = environment("ONCEPROOF_ADMIN_TOKEN"),
+      .key_file = environment("ONCEPROOF_KEY_FILE"),
+      .key = environment("ONCEPROOF_KEY"),
       .version = ONCEPROOF_VERSION,
       .program = own_path(),
       .sut_environment = sut_environment()};

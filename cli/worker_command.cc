@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/journal_access.h"
 #include "reference/worker.h"
 #include "scenarios/mutants/mutants.h"
 
@@ -13,8 +14,11 @@ ExitCode worker_command(const WorkerArgs& args, const Context& context) {
     if (!mutant) return complain(mutant.error());
     seams = (*mutant)->make_seams();
   }
+  const auto sealer = read_sealer(context);
+  if (!sealer) return complain(sealer.error());
   SystemRandom random;
-  const int code = run_worker({std::cin, std::cout, std::cerr}, context.clock, random, seams);
+  const int code = run_worker({std::cin, std::cout, std::cerr}, context.clock, random, seams,
+                              *sealer ? &**sealer : nullptr);
   return code == 0 ? kPassed : kUnusable;
 }
 

@@ -236,9 +236,12 @@ Exchange HttpClient::exchange(const HttpRequest& wanted, Milliseconds timeout) {
   request.method = wanted.method;
   request.path = state_->url.path + wanted.target;
   for (const auto& [name, value] : wanted.headers) request.headers.emplace(name, value);
-  request.headers.emplace("User-Agent", "onceproof");
-  request.headers.emplace("Accept-Encoding", "identity");
-  if (wanted.method == "POST") request.headers.emplace("Content-Type", "application/json");
+  const auto add_missing = [&](const char* name, const char* value) {
+    if (!request.has_header(name)) request.headers.emplace(name, value);
+  };
+  add_missing("User-Agent", "onceproof");
+  add_missing("Accept-Encoding", "identity");
+  if (wanted.method != "GET") add_missing("Content-Type", "application/json");
   request.body = wanted.body;
 
   httplib::Response response;

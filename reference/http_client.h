@@ -19,10 +19,10 @@
 namespace onceproof {
 
 struct HttpRequest {
-  std::string method;  // "POST", "GET"
+  std::string method;  // "POST", "GET", ...
   std::string target;  // below the URL's path, with its query: "/payments?reference=op_1"
   std::vector<std::pair<std::string, std::string>> headers;
-  std::string body;  // sent with POST, as application/json
+  std::string body;  // application/json, if no header says otherwise
 };
 
 class HttpClient {

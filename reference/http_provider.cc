@@ -51,7 +51,8 @@ HttpProvider::HttpProvider(const HttpService& service, std::unique_ptr<HttpClien
     : service_(service),
       client_(std::move(client)),
       guarantees_(std::move(guarantees)),
-      shape_{guarantees_.reference_field, std::string(service.completed)},
+      shape_{.reference_field = guarantees_.reference_field,
+             .completed = std::string(service.completed)},
       clock_(clock) {}
 
 HttpProvider::~HttpProvider() = default;

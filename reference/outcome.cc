@@ -98,12 +98,20 @@ bool is_visible(std::string_view text, std::size_t longest) {
          std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7f; });
 }
 
-std::optional<std::string> find_error_code(const Json& body) {
-  const Json* error = find_member(body, "error");
-  if (error == nullptr) return std::nullopt;
-  auto code = find_string(*error, "code");
-  if (!code || code->empty()) return std::nullopt;
-  return code;
+std::optional<std::string> find_error_code(const Json& body, const EffectShape& shape) {
+  const Json* code = find_pointer(body, shape.error);
+  if (code == nullptr || !code->is_string()) return std::nullopt;
+  auto text = code->get<std::string>();
+  if (text.empty()) return std::nullopt;
+  return text;
+}
+
+std::optional<std::string> find_id(const Json& body, const EffectShape& shape) {
+  const Json* id = find_pointer(body, shape.id);
+  if (id == nullptr) return std::nullopt;
+  if (id->is_number_integer()) return to_line(*id);
+  if (!id->is_string()) return std::nullopt;
+  return id->get<std::string>();
 }
 
 // What is kept of the provider's code: it is short and made as codes are. Anything else might be a
@@ -121,8 +129,8 @@ bool is_safe_code(std::string_view code) {
 }
 
 Shape find_shape(const Json& body, std::string_view operation_key, const EffectShape& shape) {
-  if (find_error_code(body)) return Shape::error;
-  const auto id = find_string(body, "id");
+  if (find_error_code(body, shape)) return Shape::error;
+  const auto id = find_id(body, shape);
   if (!id || !is_visible(*id, kLongestExternalId)) return Shape::other;
   if (const Json* echo =
           shape.reference_field.empty() ? nullptr : find_member(body, shape.reference_field)) {
@@ -196,7 +204,7 @@ CallOutcome classify_call(const Exchange& exchange, std::string_view operation_k
                           const EffectShape& shape, const Guarantees& guarantees, CivilTime now) {
   Json body = parse_body(exchange);
   const Shape found = find_shape(body, operation_key, shape);
-  const auto code = find_error_code(body);
+  const auto code = find_error_code(body, shape);
   const Proof proof = find_proof(exchange.status, code.value_or(""), guarantees);
   CallOutcome outcome;
   outcome.error_code = fmt::format("http_{}", exchange.status);
@@ -210,7 +218,7 @@ CallOutcome classify_call(const Exchange& exchange, std::string_view operation_k
   }
   if (outcome.kind == OutcomeKind::confirmed) {
     outcome.error_code.clear();
-    outcome.external_id = *find_string(body, "id");
+    outcome.external_id = *find_id(body, shape);
     outcome.result = std::move(body);
   } else if (exchange.end == ExchangeEnd::complete) {
     outcome.retry_after = parse_retry_after(exchange.retry_after, now);
@@ -253,7 +261,7 @@ LookupResult classify_lookup(const Exchange& exchange, std::string_view operatio
   }
   LookupResult result;
   result.kind = LookupKind::found;
-  result.external_id = *find_string(*ours, "id");
+  result.external_id = *find_id(*ours, shape);
   result.result = *ours;
   return result;
 }

@@ -6,6 +6,52 @@
 #include "base/yaml.h"
 
 namespace onceproof {
+namespace {
+
+bool is_plain_path(std::string_view path) {
+  return path.starts_with('/') && path.find_first_of("?# ") == path.npos;
+}
+
+std::string read_pointer(YamlCursor& map, std::string_view member, std::string otherwise) {
+  auto found = map.find(member);
+  if (!found) return otherwise;
+  auto pointer = found->text();
+  if (!found->failed() && !is_json_pointer(pointer)) {
+    found->complain("it is a JSON Pointer, such as /data/id");
+  }
+  return pointer;
+}
+
+GatewayRoute read_route(YamlCursor& map, const Policy& policy) {
+  GatewayRoute route;
+  route.method = map.require("method").one_of({"POST", "PUT", "PATCH", "DELETE"});
+  auto path = map.require("path");
+  route.path = path.text();
+  if (!path.failed() && !is_plain_path(route.path)) {
+    path.complain("a path begins with / and has no query: /accounts/{account}/payments");
+  }
+  auto action = map.require("action");
+  route.action = action.text();
+  if (!action.failed() && !policy.tools.contains(route.action)) {
+    action.complain("tool_policy has no such tool");
+  }
+  route.id = read_pointer(map, "id", route.id);
+  route.error = read_pointer(map, "error", route.error);
+  map.refuse_others();
+  return route;
+}
+
+GatewayPolicy read_gateway(YamlCursor map, const Policy& policy) {
+  GatewayPolicy gateway;
+  for (auto& route : map.require("routes").items()) {
+    gateway.routes.push_back(read_route(route, policy));
+  }
+  if (auto header = map.find("tenant_header")) gateway.tenant_header = header->text();
+  map.refuse_others();
+  return gateway;
+}
+
+}  // namespace
 
 Result<PolicyFile> parse_policy(std::string_view yaml, std::string name) {
   const auto document = parse_yaml(yaml, std::move(name));
@@ -21,6 +67,7 @@ Result<PolicyFile> parse_policy(std::string_view yaml, std::string name) {
     if (auto provider = map.find("provider")) guarantees = read_guarantees(*provider);
     map.refuse_others();
   }
+  if (auto gateway = root.find("gateway")) file.gateway = read_gateway(*gateway, file.policy);
   root.refuse_others();
   if ((*document)->error) return tl::unexpected(*(*document)->error);
   if (auto checked = check_follow_ups(file.policy); !checked) {

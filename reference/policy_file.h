@@ -17,6 +17,9 @@
 //         result_fields: [status]
 //       send_email:
 //         provider: {lookup: null}
+//     gateway:                                   # only for `onceproof gateway`
+//       routes:
+//         - {method: POST, path: /payments, action: create_payment, id: /id, error: /error/code}
 //
 // Every member but tool_policy may be left out; the defaults stand in policy.h and guarantees.h.
 // Unknown members are errors.
@@ -26,6 +29,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "reference/guarantees.h"
@@ -33,8 +37,22 @@
 
 namespace onceproof {
 
+// What `onceproof gateway` protects: requests of this method and path are this action.
+struct GatewayRoute {
+  std::string method;                 // POST, PUT, PATCH or DELETE
+  std::string path;                   // "/payments", "/accounts/{account}/payments"
+  std::string action;                 // a tool of the policy
+  std::string id = "/id";             // JSON Pointer: where a success has the effect's id
+  std::string error = "/error/code";  // JSON Pointer: where a rejection has its code
+};
+struct GatewayPolicy {
+  std::vector<GatewayRoute> routes;
+  std::string tenant_header;  // its value separates clients whose keys may be equal; empty: none
+};
+
 struct PolicyFile {
   Policy policy;
+  GatewayPolicy gateway;
   std::map<std::string, Guarantees>
       guarantees;  // by action; one for each tool: without a block, promises nothing
 };

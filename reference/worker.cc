@@ -84,7 +84,7 @@ Json error_json(std::string_view message) {
 class Session {
  public:
   static Result<std::unique_ptr<Session>> open(const Json& init, Clock& clock, Random& random,
-                                               const WorkerSeams& seams) {
+                                               const WorkerSeams& seams, const Sealer* sealer) {
     std::unique_ptr<Session> session(new Session);
     auto opened = session->read(init, clock, seams);
     if (!opened) return tl::unexpected(opened.error());
@@ -95,7 +95,8 @@ class Session {
                               seams.protocol ? *seams.protocol : right_protocol,
                               session->policy_,
                               session->providers_by_action(),
-                              *find_string(init, "worker")};
+                              *find_string(init, "worker"),
+                              sealer};
     session->executor_ = std::make_unique<Executor>(parts);
     session->reconciler_ = std::make_unique<Reconciler>(parts);
     return session;
@@ -230,8 +231,8 @@ class Session {
 // Reads lines and answers them, one by one.
 class Worker {
  public:
-  Worker(WorkerIo io, Clock& clock, Random& random, const WorkerSeams& seams)
-      : io_(io), clock_(clock), random_(random), seams_(seams) {}
+  Worker(WorkerIo io, Clock& clock, Random& random, const WorkerSeams& seams, const Sealer* sealer)
+      : io_(io), clock_(clock), random_(random), seams_(seams), sealer_(sealer) {}
 
   int run() {
     while (auto line = read_line(io_.in)) {
@@ -269,7 +270,7 @@ class Worker {
       write(error_json("a second init; there is one per process"));
       return std::nullopt;
     }
-    auto session = Session::open(message, clock_, random_, seams_);
+    auto session = Session::open(message, clock_, random_, seams_, sealer_);
     if (!session) {
       write(error_json(session.error().message));
       complain(session.error().message);
@@ -317,13 +318,15 @@ class Worker {
   Clock& clock_;
   Random& random_;
   const WorkerSeams& seams_;
+  const Sealer* sealer_;
   std::unique_ptr<Session> session_;
 };
 
 }  // namespace
 
-int run_worker(WorkerIo io, Clock& clock, Random& random, const WorkerSeams& seams) {
-  return Worker(io, clock, random, seams).run();
+int run_worker(WorkerIo io, Clock& clock, Random& random, const WorkerSeams& seams,
+               const Sealer* sealer) {
+  return Worker(io, clock, random, seams, sealer).run();
 }
 
 }  // namespace onceproof

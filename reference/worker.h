@@ -16,6 +16,7 @@
 #include "reference/journal.h"
 #include "reference/protocol.h"
 #include "reference/provider.h"
+#include "reference/sealer.h"
 
 namespace onceproof {
 
@@ -35,6 +36,8 @@ struct WorkerIo {
 // Serves until `shutdown` or the end of `in`. Returns the exit code: 0, or 2 if `init` could not be
 // served (one
 // {"type":"error"} line on out and one sentence on err say why) or `out` is broken. Blocks.
-int run_worker(WorkerIo io, Clock& clock, Random& random, const WorkerSeams& seams = {});
+// `sealer`: for tools that keep their parameters; may be null.
+int run_worker(WorkerIo io, Clock& clock, Random& random, const WorkerSeams& seams = {},
+               const Sealer* sealer = nullptr);
 
 }  // namespace onceproof

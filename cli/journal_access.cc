@@ -1,0 +1,140 @@
+#include "cli/journal_access.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/file.h"
+#include "base/text.h"
+
+namespace onceproof::cli {
+namespace {
+
+constexpr std::string_view kSqlite = "sqlite:";
+
+std::string plain(std::string_view text, std::size_t longest = 80) {
+  return escape_terminal(shorten(text, longest));
+}
+
+std::string describe_state(const Operation& operation) {
+  if (operation.review_since && !is_terminal(operation.status)) return "in review";
+  return std::string(to_text(operation.status));
+}
+
+Json time_or_null(const std::optional<CivilTime>& time) {
+  return time ? Json(to_rfc3339(*time)) : Json(nullptr);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SqliteJournal>> open_journal(const std::string& name, FileUse use,
+                                                    IntegrityCheck check) {
+  if (!name.starts_with(kSqlite) || name.size() == kSqlite.size()) {
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("--journal '{}': a journal is named sqlite:PATH", plain(name, 200)));
+  }
+  const std::filesystem::path path = name.substr(kSqlite.size());
+  std::error_code problem;
+  if (use == FileUse::existing && !std::filesystem::is_regular_file(path, problem)) {
+    return fail(ErrorCode::not_found,
+                fmt::format("--journal: there is no file {}", plain(path.string(), 200)));
+  }
+  return SqliteJournal::open(path, {.file = use, .check_at_open = check});
+}
+
+Result<std::optional<Sealer>> read_sealer(const Context& context) {
+  if (context.key_file.empty() && context.key.empty()) return std::optional<Sealer>();
+  if (!context.key_file.empty() && !context.key.empty()) {
+    return fail(ErrorCode::invalid_argument,
+                "ONCEPROOF_KEY_FILE and ONCEPROOF_KEY are both set; set one of them");
+  }
+  const auto wrap = [](Sealer&& sealer) { return std::optional<Sealer>(std::move(sealer)); };
+  if (!context.key.empty()) return Sealer::from_text(context.key, "ONCEPROOF_KEY").map(wrap);
+  const auto text = read_file(context.key_file, 64 << 10);
+  if (!text) return tl::unexpected(text.error());
+  return Sealer::from_text(*text, context.key_file).map(wrap);
+}
+
+std::string summarize(const Operation& operation) {
+  std::string what = operation.external_id.empty() ? operation.error_code : operation.external_id;
+  return fmt::format("{}  {:<12}  {:<20}  {}  {} call{}{}{}", plain(operation.operation_key),
+                     describe_state(operation), plain(operation.action_type),
+                     plain(operation.intent_id), operation.attempt_count,
+                     operation.attempt_count == 1 ? "" : "s", what.empty() ? "" : "  ",
+                     plain(what));
+}
+
+std::string draw_timeline(const Operation& operation, const std::vector<Event>& events) {
+  std::string text = fmt::format(
+      "{}\n  {} of intent '{}'{}{}\n  {}{}{}, {} call{}\n", plain(operation.operation_key, 200),
+      plain(operation.action_type), plain(operation.intent_id, 200),
+      operation.tenant.empty() ? "" : " of tenant ", plain(operation.tenant),
+      describe_state(operation), operation.external_id.empty() ? "" : ", the provider's id is ",
+      plain(operation.external_id, 200), operation.attempt_count,
+      operation.attempt_count == 1 ? "" : "s");
+  if (!operation.parent_key.empty()) {
+    text += fmt::format("  follows {}\n", plain(operation.parent_key, 200));
+  }
+  if (!operation.sealed_params.empty()) text += "  its parameters are kept, encrypted\n";
+  text += '\n';
+  std::optional<CivilTime> before;
+  for (const auto& event : events) {
+    const auto since = before ? "+" + to_text(std::max(event.at - *before, Milliseconds{0})) : "";
+    text +=
+        fmt::format("  {:>3}  {}  {:>9}  {:<13} {:<17} {}{}{}\n", event.seq, to_rfc3339(event.at),
+                    since, to_text(event.to_status), plain(event.reason), plain(event.actor),
+                    event.detail.empty() ? "" : ": ", plain(event.detail, 600));
+    before = event.at;
+  }
+  return text;
+}
+
+Json to_json(const Operation& operation) {
+  return {{"operation_key", operation.operation_key},
+          {"tenant", operation.tenant},
+          {"intent", operation.intent_id},
+          {"action", operation.action_type},
+          {"request_hash", operation.request_hash},
+          {"hash_version", operation.hash_version},
+          {"status", to_text(operation.status)},
+          {"attempt_count", operation.attempt_count},
+          {"first_attempt_at", time_or_null(operation.first_attempt_at)},
+          {"last_attempt_at", time_or_null(operation.last_attempt_at)},
+          {"lease_owner", operation.lease_owner},
+          {"lease_until", time_or_null(operation.lease_until)},
+          {"external_id", operation.external_id},
+          {"result", operation.result},
+          {"error_code", operation.error_code},
+          {"params_kept", !operation.sealed_params.empty()},
+          {"parent_key", operation.parent_key},
+          {"unknown_since", time_or_null(operation.unknown_since)},
+          {"next_check_at", time_or_null(operation.next_check_at)},
+          {"review_since", time_or_null(operation.review_since)},
+          {"resolved_by", operation.resolved_by},
+          {"created_at", to_rfc3339(operation.created_at)},
+          {"updated_at", to_rfc3339(operation.updated_at)},
+          {"event_count", operation.event_count}};
+}
+
+Json to_json(const Event& event) {
+  return {{"seq", event.seq},
+          {"at", to_rfc3339(event.at)},
+          {"actor", event.actor},
+          {"from", event.from_status ? Json(to_text(*event.from_status)) : Json(nullptr)},
+          {"to", to_text(event.to_status)},
+          {"reason", event.reason},
+          {"detail", event.detail}};
+}
+
+std::string quote_shell(std::string_view text) {
+  const bool plain_word = !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-./:=@,+").find(c) != std::string_view::npos;
+  });
+  if (plain_word) return std::string(text);
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+}  // namespace onceproof::cli

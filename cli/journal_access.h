@@ -1,0 +1,34 @@
+// What the commands that look at a journal share: how it is named, opened and printed.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "reference/sealer.h"
+#include "reference/sqlite_journal.h"
+
+namespace onceproof::cli {
+
+// `name` is "sqlite:PATH". Errors: invalid_argument (another form), those of SqliteJournal::open.
+Result<std::unique_ptr<SqliteJournal>> open_journal(const std::string& name, FileUse use,
+                                                    IntegrityCheck check = IntegrityCheck::none);
+
+// The key for parameters at rest: ONCEPROOF_KEY_FILE names a file, ONCEPROOF_KEY is the text
+// itself. nullopt: neither is set. Errors: invalid_argument (both; no key), those of read_file.
+Result<std::optional<Sealer>> read_sealer(const Context& context);
+
+// One line: key, status, action, intent, calls, age or id.
+std::string summarize(const Operation& operation);
+// The operation and its events, one below the other, with the time between them.
+std::string draw_timeline(const Operation& operation, const std::vector<Event>& events);
+// Every member but what is sealed and the parameters' digests, which amounts could be guessed from.
+Json to_json(const Operation& operation);
+Json to_json(const Event& event);
+
+// For a line that is to be pasted into a shell.
+std::string quote_shell(std::string_view text);
+
+}  // namespace onceproof::cli
