@@ -146,8 +146,11 @@ class Upstream final : public Provider {
       request.headers.emplace_back(guarantees_.key_dedup->header, call.operation_key);
     }
     const Exchange exchange = parts_.upstream.exchange(request, call.timeout);
-    const EffectShape shape{
-        .reference_field = "", .completed = "", .id = route_.id, .error = route_.error};
+    const EffectShape shape{.reference_field = "",
+                            .completed = "",
+                            .id = route_.id,
+                            .number_ids = true,
+                            .error = route_.error};
     outcome = classify_call(exchange, call.operation_key, shape, guarantees_, parts_.clock.civil());
     outcome.result = nullptr;
     if (outcome.kind == OutcomeKind::confirmed || outcome.kind == OutcomeKind::rejected) {

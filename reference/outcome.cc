@@ -109,7 +109,7 @@ std::optional<std::string> find_error_code(const Json& body, const EffectShape& 
 std::optional<std::string> find_id(const Json& body, const EffectShape& shape) {
   const Json* id = find_pointer(body, shape.id);
   if (id == nullptr) return std::nullopt;
-  if (id->is_number_integer()) return to_line(*id);
+  if (shape.number_ids && id->is_number_integer()) return to_line(*id);
   if (!id->is_string()) return std::nullopt;
   return id->get<std::string>();
 }

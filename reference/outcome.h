@@ -39,8 +39,9 @@ struct Exchange {
 struct EffectShape {
   std::string reference_field;  // the member that echoes the operation key; empty: none
   std::string completed =
-      "succeeded";         // the `status` of an effect that is finished; empty: it has none
-  std::string id = "/id";  // JSON Pointer to the effect's id: a text or a whole number
+      "succeeded";          // the `status` of an effect that is finished; empty: it has none
+  std::string id = "/id";   // JSON Pointer to the effect's id
+  bool number_ids = false;  // the id may be a whole number
   std::string error = "/error/code";  // JSON Pointer to an error's code
 };
 
