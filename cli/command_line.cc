@@ -164,7 +164,7 @@ CLI::App* add_gateway(CLI::App& app, GatewayArgs& args) {
   auto* gateway = app.add_subcommand(
       "gateway", "Idempotency-Key in front of a provider that has no idempotency, until Ctrl-C");
   gateway->add_option("--upstream", args.upstream, "http://HOST:PORT of the provider")->required();
-  gateway->add_option("--policy", args.policy, "YAML with gateway.routes; docs/gateway.md")
+  gateway->add_option("--policy", args.policy, "YAML with gateway.routes; docs/reference.md")
       ->required();
   gateway->add_option("--journal", args.journal, "sqlite:PATH; made if it is not there")
       ->capture_default_str();
