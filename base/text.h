@@ -1,5 +1,5 @@
 // Making untrusted text safe to show. Everything a SUT, a file or a user wrote passes one of these
-// before it is printed.
+// before it is printed. And the little that several folders do to texts.
 #pragma once
 
 #include <string>
@@ -16,5 +16,11 @@ std::string escape_xml(std::string_view text);
 // At most `max_bytes` bytes, the mark included: cut at a character and marked with "…"; empty if
 // not even that fits.
 std::string shorten(std::string_view text, std::size_t max_bytes);
+// One word of a POSIX shell's command line; in quotes if it needs them.
+std::string quote_shell(std::string_view word);
+// ASCII letters only; other bytes stay.
+std::string to_lower(std::string_view text);
+// Without the `spaces` at both ends.
+std::string_view trim(std::string_view text, std::string_view spaces = " \t");
 
 }  // namespace onceproof

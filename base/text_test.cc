@@ -74,5 +74,24 @@ TEST(ShortenTest, KeepsBytesThatAreNotUtf8) {
   EXPECT_EQ(shorten("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80", 9), "\x80\x80\x80…");
 }
 
+TEST(TextTest, AWordForAShellIsQuotedIfItMustBe) {
+  EXPECT_EQ(quote_shell("payments/lost:reply-1.yaml"), "payments/lost:reply-1.yaml");
+  EXPECT_EQ(quote_shell("two words"), "'two words'");
+  EXPECT_EQ(quote_shell(""), "''");
+  EXPECT_EQ(quote_shell("it's"), "'it'\\''s'");
+  EXPECT_EQ(quote_shell("$(rm)"), "'$(rm)'");
+}
+
+TEST(TextTest, LowerIsForAsciiLettersOnly) {
+  EXPECT_EQ(to_lower("Content-TYPE @[Ä"), "content-type @[Ä");
+}
+
+TEST(TextTest, TrimTakesBothEndsOnly) {
+  EXPECT_EQ(trim(" \ta b\t "), "a b");
+  EXPECT_EQ(trim("a\r"), "a\r");
+  EXPECT_EQ(trim("a\r", " \r"), "a");
+  EXPECT_EQ(trim(" \t"), "");
+}
+
 }  // namespace
 }  // namespace onceproof

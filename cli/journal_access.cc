@@ -25,6 +25,32 @@ Json time_or_null(const std::optional<CivilTime>& time) {
   return time ? Json(to_rfc3339(*time)) : Json(nullptr);
 }
 
+// The operation and its events, one below the other, with the time between them.
+std::string draw_timeline(const Operation& operation, const std::vector<Event>& events) {
+  std::string text = fmt::format(
+      "{}\n  {} of intent '{}'{}{}\n  {}{}{}, {} call{}\n", plain(operation.operation_key, 200),
+      plain(operation.action_type), plain(operation.intent_id, 200),
+      operation.tenant.empty() ? "" : " of tenant ", plain(operation.tenant),
+      describe_state(operation), operation.external_id.empty() ? "" : ", the provider's id is ",
+      plain(operation.external_id, 200), operation.attempt_count,
+      operation.attempt_count == 1 ? "" : "s");
+  if (!operation.parent_key.empty()) {
+    text += fmt::format("  follows {}\n", plain(operation.parent_key, 200));
+  }
+  if (!operation.sealed_params.empty()) text += "  its parameters are kept, encrypted\n";
+  text += '\n';
+  std::optional<CivilTime> before;
+  for (const auto& event : events) {
+    const auto since = before ? "+" + to_text(std::max(event.at - *before, Milliseconds{0})) : "";
+    text +=
+        fmt::format("  {:>3}  {}  {:>9}  {:<13} {:<17} {}{}{}\n", event.seq, to_rfc3339(event.at),
+                    since, to_text(event.to_status), plain(event.reason), plain(event.actor),
+                    event.detail.empty() ? "" : ": ", plain(event.detail, 600));
+    before = event.at;
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<SqliteJournal>> open_journal(const std::string& name, FileUse use,
@@ -64,29 +90,13 @@ std::string summarize(const Operation& operation) {
                      plain(what));
 }
 
-std::string draw_timeline(const Operation& operation, const std::vector<Event>& events) {
-  std::string text = fmt::format(
-      "{}\n  {} of intent '{}'{}{}\n  {}{}{}, {} call{}\n", plain(operation.operation_key, 200),
-      plain(operation.action_type), plain(operation.intent_id, 200),
-      operation.tenant.empty() ? "" : " of tenant ", plain(operation.tenant),
-      describe_state(operation), operation.external_id.empty() ? "" : ", the provider's id is ",
-      plain(operation.external_id, 200), operation.attempt_count,
-      operation.attempt_count == 1 ? "" : "s");
-  if (!operation.parent_key.empty()) {
-    text += fmt::format("  follows {}\n", plain(operation.parent_key, 200));
-  }
-  if (!operation.sealed_params.empty()) text += "  its parameters are kept, encrypted\n";
-  text += '\n';
-  std::optional<CivilTime> before;
-  for (const auto& event : events) {
-    const auto since = before ? "+" + to_text(std::max(event.at - *before, Milliseconds{0})) : "";
-    text +=
-        fmt::format("  {:>3}  {}  {:>9}  {:<13} {:<17} {}{}{}\n", event.seq, to_rfc3339(event.at),
-                    since, to_text(event.to_status), plain(event.reason), plain(event.actor),
-                    event.detail.empty() ? "" : ": ", plain(event.detail, 600));
-    before = event.at;
-  }
-  return text;
+Result<Operation> print_timeline(SqliteJournal& journal, const std::string& key) {
+  auto operation = journal.load(key);
+  if (!operation) return operation;
+  const auto events = journal.events(key);
+  if (!events) return tl::unexpected(events.error());
+  fmt::print("{}", draw_timeline(*operation, *events));
+  return operation;
 }
 
 Json to_json(const Operation& operation) {
@@ -124,17 +134,6 @@ Json to_json(const Event& event) {
           {"to", to_text(event.to_status)},
           {"reason", event.reason},
           {"detail", event.detail}};
-}
-
-std::string quote_shell(std::string_view text) {
-  const bool plain_word = !text.empty() && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_-./:=@,+").find(c) != std::string_view::npos;
-  });
-  if (plain_word) return std::string(text);
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 }  // namespace onceproof::cli

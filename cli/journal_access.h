@@ -22,13 +22,11 @@ Result<std::optional<Sealer>> read_sealer(const Context& context);
 
 // One line: key, status, action, intent, calls, age or id.
 std::string summarize(const Operation& operation);
-// The operation and its events, one below the other, with the time between them.
-std::string draw_timeline(const Operation& operation, const std::vector<Event>& events);
+// Prints the operation and its events, one below the other; returns it. Errors: not_found,
+// journal_unavailable.
+Result<Operation> print_timeline(SqliteJournal& journal, const std::string& key);
 // Every member but what is sealed and the parameters' digests, which amounts could be guessed from.
 Json to_json(const Operation& operation);
 Json to_json(const Event& event);
-
-// For a line that is to be pasted into a shell.
-std::string quote_shell(std::string_view text);
 
 }  // namespace onceproof::cli

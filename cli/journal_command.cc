@@ -31,13 +31,10 @@ ExitCode list_operations(SqliteJournal& journal, const JournalArgs& args, const 
 }
 
 ExitCode show_operation(SqliteJournal& journal, const JournalArgs& args) {
-  const auto operation = journal.load(args.key);
+  const auto operation = print_timeline(journal, args.key);
   if (!operation) return complain(operation.error());
-  const auto events = journal.events(args.key);
-  if (!events) return complain(events.error());
   const auto children = journal.children(args.key);
   if (!children) return complain(children.error());
-  fmt::print("{}", draw_timeline(*operation, *events));
   if (!children->empty()) fmt::print("\n  what follows it:\n");
   for (const auto& child : *children) fmt::print("  {}\n", summarize(child));
   return kPassed;
@@ -64,9 +61,8 @@ ExitCode export_operations(SqliteJournal& journal) {
 ExitCode purge_operations(SqliteJournal& journal, const JournalArgs& args, const Context& context) {
   const auto file = read_policy_file(args.policy);
   if (!file) return complain(file.error());
-  const auto promised = file->guarantees.find(args.action);
   const auto gone = purge(journal, {args.action, args.age, context.clock.civil()}, file->policy,
-                          promised == file->guarantees.end() ? Guarantees{} : promised->second);
+                          file->guarantees_of(args.action));
   if (!gone) return complain(gone.error());
   fmt::print("{} operations of {}, ended more than {} ago, were deleted with their events\n", *gone,
              escape_terminal(args.action), to_text(args.age));

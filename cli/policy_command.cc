@@ -36,8 +36,7 @@ ExitCode policy_command(const PolicyArgs& args, const Context&) {
   const auto file = read_policy_file(args.file);
   if (!file) return complain(file.error());
   for (const auto& [action, tool] : file->policy.tools) {
-    const auto found = file->guarantees.find(action);
-    const Guarantees promised = found == file->guarantees.end() ? Guarantees{} : found->second;
+    const Guarantees promised = file->guarantees_of(action);
     fmt::print("{}\n", action);
     fmt::print("  a call        at most {}, under a lease of {}\n", to_text(tool.call_timeout),
                to_text(tool.lease));

@@ -33,11 +33,8 @@ ExitCode list_reviews(SqliteJournal& journal, const ReviewArgs& args, const Cont
 }
 
 ExitCode show_review(SqliteJournal& journal, const ReviewArgs& args, const Context& context) {
-  const auto operation = journal.load(args.key);
+  const auto operation = print_timeline(journal, args.key);
   if (!operation) return complain(operation.error());
-  const auto events = journal.events(args.key);
-  if (!events) return complain(events.error());
-  fmt::print("{}", draw_timeline(*operation, *events));
   if (!operation->review_since || is_terminal(operation->status)) {
     fmt::print("\nIt is not in review: there is nothing for a person to decide.\n");
     return kPassed;

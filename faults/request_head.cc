@@ -33,26 +33,12 @@ bool is_token(char c) {
          std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
-
-std::string_view trim(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 std::string shown(std::string_view text) {
   return escape_terminal(shorten(text, 60));
 }
 
 bool lists(const std::string& value, std::string_view token) {
-  const std::string text = lower(value);
+  const std::string text = to_lower(value);
   for (std::string_view rest = text;;) {
     const auto comma = rest.find(',');
     if (trim(rest.substr(0, comma)) == token) return true;
@@ -64,7 +50,7 @@ bool lists(const std::string& value, std::string_view token) {
 std::optional<std::string> origin_form(std::string_view target) {
   if (target.starts_with('/')) return std::string(target);
   for (std::string_view scheme : {"http://", "https://"}) {  // absolute form, RFC 9112, 3.2.2
-    if (!lower(target.substr(0, scheme.size())).starts_with(scheme)) continue;
+    if (!to_lower(target.substr(0, scheme.size())).starts_with(scheme)) continue;
     const auto path = target.find('/', scheme.size());
     return path == std::string_view::npos ? "/" : std::string(target.substr(path));
   }
@@ -113,7 +99,7 @@ Parsed<std::pair<std::string, std::string>> parse_field(std::string_view line) {
     return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
   });
   if (control) return malformed(fmt::format("header '{}' has a control character", shown(name)));
-  return std::pair{lower(name), std::string(value)};
+  return std::pair{to_lower(name), std::string(value)};
 }
 
 // Where the body ends, or why no one can say. Source: RFC 9112, section 6.
@@ -122,7 +108,7 @@ Parsed<void> find_framing(RequestHead& head, std::size_t lengths, const ServerLi
   if (coding != head.headers.end()) {
     if (lengths > 0) return malformed("Transfer-Encoding and Content-Length contradict each other");
     if (head.http_1_0) return malformed("HTTP/1.0 has no Transfer-Encoding");
-    if (lower(coding->second) != "chunked") {
+    if (to_lower(coding->second) != "chunked") {
       return refuse(501, "transfer_encoding_not_implemented",
                     "Transfer-Encoding must be chunked alone");
     }
@@ -155,13 +141,13 @@ Parsed<void> apply_headers(RequestHead& head, std::size_t hosts) {
   }
   const std::string connection = value("connection");
   head.keep_alive = head.http_1_0 ? lists(connection, "keep-alive") : !lists(connection, "close");
-  if (const auto coding = lower(value("content-encoding"));
+  if (const auto coding = to_lower(value("content-encoding"));
       !coding.empty() && coding != "identity") {
     return refuse(415, "content_encoding_not_supported",
                   "the body must be sent as it is, without Content-Encoding");
   }
   const std::string expect = value("expect");
-  head.expects_continue = !head.http_1_0 && lower(expect) == "100-continue";
+  head.expects_continue = !head.http_1_0 && to_lower(expect) == "100-continue";
   if (!expect.empty() && !head.expects_continue && !head.http_1_0) {
     return refuse(417, "expectation_failed", "Expect knows only 100-continue");
   }
@@ -201,7 +187,7 @@ Parsed<std::uint64_t> parse_chunk_size(std::string_view line) {
   std::uint64_t size = 0;
   if (digits.empty() || digits.size() > 15) return malformed("a chunk begins with its size in hex");
   for (const char c : digits) {
-    const auto digit = std::string_view("0123456789abcdef").find(lower({&c, 1}));
+    const auto digit = std::string_view("0123456789abcdef").find(to_lower({&c, 1}));
     if (digit == std::string_view::npos) return malformed("a chunk begins with its size in hex");
     size = size * 16 + digit;
   }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "reference/operation_key.h"
 #include "reference/registration.h"
 #include "reference/request_hash.h"
 #include "reference/turn.h"
@@ -86,17 +85,21 @@ std::string_view to_text(AnswerStatus status) {
   return "verification_required";
 }
 
+Result<Provider*> ExecutorParts::find_provider(const std::string& action) const {
+  const auto found = providers.find(action);
+  if (found != providers.end()) return found->second;
+  return fail(ErrorCode::not_found,
+              fmt::format("no provider for action '{}'", escape_terminal(shorten(action, 80))));
+}
+
 Executor::Executor(ExecutorParts parts) : parts_(std::move(parts)) {}
 
 Result<Answer> Executor::submit(const Intent& intent) {
   const auto tool = parts_.policy.find_tool(intent.action);
   if (!tool) return tl::unexpected(tool.error());
-  const auto provider = parts_.providers.find(intent.action);
-  if (provider == parts_.providers.end()) {
-    return fail(ErrorCode::not_found, fmt::format("no provider for action '{}'",
-                                                  escape_terminal(shorten(intent.action, 80))));
-  }
-  const Work work{intent, **tool, *provider->second};
+  const auto provider = parts_.find_provider(intent.action);
+  if (!provider) return tl::unexpected(provider.error());
+  const Work work{intent, **tool, **provider};
   if (auto checked = check_intent(intent, work.tool, work.provider.guarantees()); !checked) {
     return tl::unexpected(checked.error());
   }
@@ -110,10 +113,7 @@ Result<Answer> Executor::submit(const Intent& intent) {
 Result<Answer> Executor::begin(const Work& work) {
   const Intent& intent = work.intent;
   const CivilTime now = parts_.clock.civil();
-  auto prepared = prepare_operation(
-      intent, work.tool,
-      intent.operation_key ? *intent.operation_key : make_operation_key(now, parts_.random), now,
-      parts_.sealer, parts_.random);
+  auto prepared = prepare_operation(intent, work.tool, now, parts_.sealer, parts_.random);
   if (!prepared) return tl::unexpected(prepared.error());
   const Operation& fresh = prepared->operation;
   auto registered = parts_.journal.register_and_claim(fresh, parts_.owner, now + work.tool.lease);

@@ -53,6 +53,8 @@ struct ExecutorParts {
   std::map<std::string, Provider*> providers;  // by action
   std::string owner;                           // "w1": lease owner and actor in events
   const Sealer* sealer = nullptr;              // for tools that keep their parameters
+
+  Result<Provider*> find_provider(const std::string& action) const;  // Errors: not_found
 };
 
 class Executor {

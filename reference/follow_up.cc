@@ -8,25 +8,23 @@
 namespace onceproof {
 namespace {
 
-Result<Operation> try_step(const Intent& intent, const std::string& operation_key,
-                           const FollowUpPolicy& step, const Json& scope, CivilTime now,
-                           const FollowUpParts& parts) {
+Result<Operation> try_step(Intent intent, const FollowUpPolicy& step, const Json& scope,
+                           CivilTime now, const FollowUpParts& parts) {
   const auto tool = parts.policy.find_tool(step.action);
   if (!tool) return tl::unexpected(tool.error());
   auto params = fill_template(step.params, scope);
   if (!params) return tl::unexpected(params.error());
-  Intent filled = intent;
-  filled.params = std::move(*params);
-  return prepare_operation(filled, **tool, operation_key, now, parts.sealer, parts.random)
+  intent.params = std::move(*params);
+  return prepare_operation(intent, **tool, now, parts.sealer, parts.random)
       .map([](Prepared&& prepared) { return std::move(prepared.operation); });
 }
 
 Operation make_step(const Operation& parent, const FollowUpPolicy& step, const Json& scope,
                     CivilTime now, const FollowUpParts& parts) {
   const std::string key = parent.operation_key + "/" + step.step;
-  const Intent intent{parent.tenant,       parent.intent_id + "/" + step.step, step.action, {}, key,
-                      parent.operation_key};
-  auto made = try_step(intent, key, step, scope, now, parts);
+  Intent intent{parent.tenant,       parent.intent_id + "/" + step.step, step.action, {}, key,
+                parent.operation_key};
+  auto made = try_step(std::move(intent), step, scope, now, parts);
   Operation operation;
   if (made) {
     operation = std::move(*made);
@@ -46,9 +44,12 @@ std::vector<Operation> make_follow_ups(const Operation& parent, const std::strin
   std::vector<Operation> made;
   const auto tool = parts.policy.find_tool(parent.action_type);
   if (!tool) return made;
-  const Json scope{{"external_id", external_id}, {"operation_key", parent.operation_key},
-                   {"intent", parent.intent_id}, {"tenant", parent.tenant},
-                   {"params", params},           {"result", result}};
+  const Json scope = to_json({.external_id = external_id,
+                              .operation_key = parent.operation_key,
+                              .intent = parent.intent_id,
+                              .tenant = parent.tenant,
+                              .params = params,
+                              .result = result});
   for (const auto& step : (*tool)->follow_ups) {
     made.push_back(make_step(parent, step, scope, now, parts));
   }

@@ -15,18 +15,11 @@ namespace {
 constexpr std::string_view kOwner = "gateway";
 constexpr Milliseconds kPassTimeout{30'000};
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return result;
-}
-
 std::vector<std::string> header_lines(const GatewayRequest& request, std::string_view name) {
   std::vector<std::string> lines;
+  const std::string wanted = to_lower(name);
   for (const auto& [header, value] : request.headers) {
-    if (lower(header) == lower(name)) lines.push_back(value);
+    if (to_lower(header) == wanted) lines.push_back(value);
   }
   return lines;
 }
@@ -47,13 +40,12 @@ bool is_forwarded(std::string_view header) {
                                                        "idempotency-key",
                                                        "accept-encoding",
                                                        "proxy-connection"};
-  return std::ranges::find(kept_back, lower(header)) == kept_back.end();
+  return std::ranges::find(kept_back, to_lower(header)) == kept_back.end();
 }
 
 HttpRequest upstream_request(const GatewayRequest& request) {
   HttpRequest upstream{request.method, request.target, {}, request.body};
   for (const auto& header : request.headers) {
-    // httplib's own notes to a handler (REMOTE_ADDR and the like) are no headers of the client.
     if (is_forwarded(header.first)) upstream.headers.push_back(header);
   }
   return upstream;
@@ -116,7 +108,7 @@ GatewayResponse problem_of(const Error& error) {
 Result<Json> identity_of(const GatewayRequest& request) {
   Json params{{"target", request.target}};
   const auto types = header_lines(request, "Content-Type");
-  const bool json = !types.empty() && lower(types.front()).find("json") != std::string::npos;
+  const bool json = !types.empty() && to_lower(types.front()).find("json") != std::string::npos;
   if (!json) {
     params["body_sha256"] = sha256_hex(request.body);
     return params;
@@ -197,9 +189,7 @@ Result<std::unique_ptr<Gateway>> Gateway::make(GatewayParts parts) {
                 "the policy has no gateway.routes: nothing would be protected");
   }
   for (const auto& rule : parts.policy.gateway.routes) {
-    Route route{rule, {}};
-    const auto promised = parts.policy.guarantees.find(rule.action);
-    if (promised != parts.policy.guarantees.end()) route.guarantees = promised->second;
+    Route route{rule, parts.policy.guarantees_of(rule.action)};
     if (route.guarantees.lookup) {
       return wrong(rule,
                    "its provider promises a lookup, which the gateway does not make: it does "

@@ -71,10 +71,14 @@ class GatewayTest : public ::testing::Test {
   }
   httplib::Result post(const std::string& key, const std::string& body = kBody,
                        const std::string& path = "/accounts/7/payments") {
-    httplib::Client client(server_->url());
     httplib::Headers headers;
     if (!key.empty()) headers.emplace("Idempotency-Key", key);
-    return client.Post(path, headers, body, "application/json");
+    return send(headers, body, path);
+  }
+  httplib::Result send(const httplib::Headers& headers, const std::string& body = kBody,
+                       const std::string& path = "/accounts/7/payments",
+                       const std::string& type = "application/json") {
+    return httplib::Client(server_->url()).Post(path, headers, body, type);
   }
   static std::string type_of(const httplib::Result& result) {
     EXPECT_EQ(result->get_header_value("Content-Type"), "application/problem+json");
@@ -118,10 +122,8 @@ TEST_F(GatewayTest, ARepeatAfterARestartGetsTheFirstAnswer) {
 }
 
 TEST_F(GatewayTest, TheRequestIsPassedOnAsItCame) {
-  httplib::Client client(server_->url());
-  client.Post("/accounts/7/payments?expand=all",
-              {{"Idempotency-Key", "k1"}, {"Authorization", "Bearer s3cret"}}, kBody,
-              "application/json");
+  send({{"Idempotency-Key", "k1"}, {"Authorization", "Bearer s3cret"}}, kBody,
+       "/accounts/7/payments?expand=all");
   const auto request = upstream_->requests().at(0);
   EXPECT_TRUE(request.head.starts_with("POST /accounts/7/payments?expand=all HTTP/1.1\r\n"));
   EXPECT_NE(request.head.find("Authorization: Bearer s3cret"), std::string::npos);
@@ -145,10 +147,7 @@ TEST_F(GatewayTest, WithoutAUsableKeyNothingIsSent) {
   EXPECT_EQ(post("")->status, 400);
   EXPECT_EQ(type_of(post("a, b")), "key-invalid");
   EXPECT_EQ(type_of(post("\"open")), "key-invalid");
-  httplib::Client client(server_->url());
-  const auto twice =
-      client.Post("/accounts/7/payments", {{"Idempotency-Key", "k1"}, {"Idempotency-Key", "k1"}},
-                  kBody, "application/json");
+  const auto twice = send({{"Idempotency-Key", "k1"}, {"Idempotency-Key", "k1"}});
   EXPECT_EQ(twice->status, 400);
   EXPECT_EQ(type_of(twice), "key-invalid");
   EXPECT_EQ(type_of(post("k1", R"({"amount_minor": 0.5})")), "invalid-request");
@@ -278,10 +277,7 @@ TEST_F(GatewayTest, OfManyAtOnceOneIsSentAndTheOthersWait) {
 }
 
 TEST_F(GatewayTest, NothingOfARequestOrAnswerStandsReadableInTheJournal) {
-  httplib::Client client(server_->url());
-  client.Post("/accounts/7/payments",
-              {{"Idempotency-Key", "k1"}, {"Authorization", "Bearer s3cret"}}, kBody,
-              "application/json");
+  send({{"Idempotency-Key", "k1"}, {"Authorization", "Bearer s3cret"}});
   close();
   for (const auto& file : std::filesystem::directory_iterator(dir_.path())) {
     const auto bytes = read_file(file.path()).value();
@@ -294,10 +290,7 @@ TEST_F(GatewayTest, NothingOfARequestOrAnswerStandsReadableInTheJournal) {
 TEST_F(GatewayTest, TenantsWithOneKeyAreApart) {
   open(std::string(kPolicy) + "  tenant_header: X-Client\n");
   const auto post_as = [&](const char* client_name) {
-    httplib::Client client(server_->url());
-    return client.Post("/accounts/7/payments",
-                       {{"Idempotency-Key", "k1"}, {"X-Client", client_name}}, kBody,
-                       "application/json");
+    return send({{"Idempotency-Key", "k1"}, {"X-Client", client_name}});
   };
   EXPECT_EQ(post_as("ann")->body, payment(1));
   EXPECT_EQ(post_as("bob")->body, payment(2));
@@ -306,15 +299,14 @@ TEST_F(GatewayTest, TenantsWithOneKeyAreApart) {
 }
 
 TEST_F(GatewayTest, AFormCountsByteByByte) {
-  httplib::Client client(server_->url());
-  const auto send = [&](const std::string& body) {
-    return client.Post("/accounts/7/payments", {{"Idempotency-Key", "k1"}}, body,
-                       "application/x-www-form-urlencoded");
+  const auto send_form = [&](const std::string& body) {
+    return send({{"Idempotency-Key", "k1"}}, body, "/accounts/7/payments",
+                "application/x-www-form-urlencoded");
   };
-  EXPECT_EQ(send("amount=1")->status, 201);
+  EXPECT_EQ(send_form("amount=1")->status, 201);
   EXPECT_EQ(upstream_->requests().at(0).body, "amount=1");
-  EXPECT_EQ(send("amount=1")->status, 201);
-  EXPECT_EQ(send("amount=2")->status, 422);
+  EXPECT_EQ(send_form("amount=1")->status, 201);
+  EXPECT_EQ(send_form("amount=2")->status, 422);
   EXPECT_EQ(effects_, 1);
 }
 

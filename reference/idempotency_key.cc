@@ -5,19 +5,14 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/text.h"
+#include "reference/operation.h"
+
 namespace onceproof {
 namespace {
 
-constexpr std::size_t kLongest = 200;
-
 tl::unexpected<Error> wrong(std::string_view what) {
   return fail(ErrorCode::invalid_argument, fmt::format("Idempotency-Key: {}", what));
-}
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 // Behind the string only parameters may stand, and none of them means anything to us.
@@ -61,8 +56,8 @@ Result<std::string> parse_idempotency_key(std::span<const std::string> lines) {
   if (lines.size() > 1) return wrong("it stands in the request more than once; send one key");
   const auto text = trim(lines.front());
   auto key = text.starts_with('"') ? parse_quoted(text) : parse_bare(text);
-  if (key && (key->empty() || key->size() > kLongest)) {
-    return wrong(fmt::format("it has {} bytes; 1 to {} are allowed", key->size(), kLongest));
+  if (key && (key->empty() || key->size() > kLongestName)) {
+    return wrong(fmt::format("it has {} bytes; 1 to {} are allowed", key->size(), kLongestName));
   }
   return key;
 }

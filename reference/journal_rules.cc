@@ -10,7 +10,6 @@
 namespace onceproof {
 namespace {
 
-constexpr std::size_t kLongestName = 200;
 constexpr std::size_t kLongestSealed = 4 << 20;
 constexpr std::size_t kLongestWhy = 500;
 constexpr std::size_t kLongestAction = 80;  // the guide's VARCHAR(80)

@@ -3,6 +3,7 @@
 // set. Source: guide, steps 1-3.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -13,6 +14,9 @@
 #include "base/json.h"
 
 namespace onceproof {
+
+// Of a key, a tenant, an intent id, an external id: bytes.
+inline constexpr std::size_t kLongestName = 200;
 
 enum class Status {
   pending,       // registered, or proved absent: no effect exists; a call may be made

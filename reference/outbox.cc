@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "reference/journal_rules.h"
-#include "reference/operation_key.h"
 #include "reference/registration.h"
 #include "reference/request_hash.h"
 #include "reference/sqlite_operations.h"
@@ -68,20 +67,14 @@ Result<Registered> Outbox::register_in(sqlite3* transaction, const Intent& inten
                             "policy of '{}' needs keep_params: encrypted",
                             escape_terminal(shorten(intent.action, 80))));
   }
-  const auto promised = parts_.policy.guarantees.find(intent.action);
-  const Guarantees guarantees =
-      promised == parts_.policy.guarantees.end() ? Guarantees{} : promised->second;
   Database database = Database::borrow(transaction);
-  auto checked = check_intent(intent, **tool, guarantees)
+  auto checked = check_intent(intent, **tool, parts_.policy.guarantees_of(intent.action))
                      .and_then([&] { return check_transaction(database); })
                      .and_then([&] { return check_shared_schema(database); });
   if (!checked) return tl::unexpected(checked.error());
 
   const CivilTime now = parts_.clock.civil();
-  auto prepared = prepare_operation(
-      intent, **tool,
-      intent.operation_key ? *intent.operation_key : make_operation_key(now, parts_.random), now,
-      &parts_.sealer, parts_.random);
+  auto prepared = prepare_operation(intent, **tool, now, &parts_.sealer, parts_.random);
   if (!prepared) return tl::unexpected(prepared.error());
   if (auto sound = check_registration(prepared->operation); !sound) {
     return tl::unexpected(sound.error());

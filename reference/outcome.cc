@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "base/json.h"
+#include "base/text.h"
 
 namespace onceproof {
 namespace {
@@ -75,11 +76,8 @@ constexpr std::array kTable{
 };
 
 bool is_json(std::string_view content_type) {
-  std::string type(content_type.substr(0, content_type.find(';')));
+  std::string type = to_lower(content_type.substr(0, content_type.find(';')));
   while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.pop_back();
-  std::transform(type.begin(), type.end(), type.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
   return type == "application/json" ||
          (type.starts_with("application/") && type.ends_with("+json"));
 }

@@ -15,7 +15,6 @@ namespace onceproof {
 namespace {
 
 constexpr std::size_t kMostSteps = 100;
-constexpr std::size_t kLongestIntent = 200;
 constexpr std::string_view kUndo = "/undo";
 
 tl::unexpected<Error> wrong(const Plan& plan, std::string_view what) {
@@ -48,11 +47,10 @@ Result<void> check_step(const Plan& plan, const PlanStep& step, const Policy& po
   }
   const auto tool = policy.find_tool(step.action);
   if (!tool) return wrong(plan, fmt::format("step '{}': {}", step.name, tool.error().message));
-  const auto room = 1 + step.name.size() + kUndo.size();
-  if (plan.intent_id.size() + room > kLongestIntent) {
+  if (undo_intent_id(plan, step).size() > kLongestName) {
     return wrong(plan, fmt::format("the intent id has {} bytes; with '/{}{}' behind it {} are "
                                    "allowed",
-                                   plan.intent_id.size(), step.name, kUndo, kLongestIntent));
+                                   plan.intent_id.size(), step.name, kUndo, kLongestName));
   }
   return check_undo(plan, step, policy);
 }
@@ -60,7 +58,7 @@ Result<void> check_step(const Plan& plan, const PlanStep& step, const Policy& po
 }  // namespace
 
 Result<void> check_plan(const Plan& plan, const Policy& policy) {
-  if (plan.name.empty() || plan.name.size() > kLongestIntent || plan.intent_id.empty()) {
+  if (plan.name.empty() || plan.name.size() > kLongestName || plan.intent_id.empty()) {
     return wrong(plan, "a plan has a name and an intent id of 1 to 200 bytes");
   }
   if (policy.tools.contains(plan.name)) {
@@ -75,16 +73,6 @@ Result<void> check_plan(const Plan& plan, const Policy& policy) {
     if (auto checked = check_step(plan, step, policy); !checked) return checked;
   }
   return {};
-}
-
-PlanVersions current_versions(const Plan& plan, const Policy& policy) {
-  PlanVersions versions;
-  for (const auto& step : plan.steps) {
-    if (const auto tool = policy.find_tool(step.action)) {
-      versions[step.name] = (*tool)->hash_version;
-    }
-  }
-  return versions;
 }
 
 PlanVersions stored_versions(const Operation& parent) {
@@ -126,10 +114,18 @@ Result<PlanHash> make_plan_hash(const Plan& plan, const Policy& policy,
   return result;
 }
 
+std::string step_intent_id(const Plan& plan, const PlanStep& step) {
+  return fmt::format("{}/{}", plan.intent_id, step.name);
+}
+
+std::string undo_intent_id(const Plan& plan, const PlanStep& step) {
+  return fmt::format("{}{}", step_intent_id(plan, step), kUndo);
+}
+
 Intent step_intent(const Plan& plan, const PlanStep& step, Json params, std::string parent_key) {
   Intent intent;
   intent.tenant = plan.tenant;
-  intent.intent_id = fmt::format("{}/{}", plan.intent_id, step.name);
+  intent.intent_id = step_intent_id(plan, step);
   intent.action = step.action;
   intent.params = std::move(params);
   intent.parent_key = std::move(parent_key);
@@ -140,12 +136,14 @@ Result<Intent> undo_intent(const Plan& plan, const PlanStep& step, const Json& p
                            const std::string& external_id, const Json& result,
                            std::string parent_key) {
   Intent intent = step_intent(plan, step, nullptr, std::move(parent_key));
-  const Json scope{{"external_id", external_id}, {"operation_key", intent.parent_key},
-                   {"intent", intent.intent_id}, {"tenant", plan.tenant},
-                   {"params", params},           {"result", result}};
-  auto filled = fill_template(step.undo->params, scope);
+  auto filled = fill_template(step.undo->params, to_json({.external_id = external_id,
+                                                          .operation_key = intent.parent_key,
+                                                          .intent = intent.intent_id,
+                                                          .tenant = plan.tenant,
+                                                          .params = params,
+                                                          .result = result}));
   if (!filled) return tl::unexpected(filled.error());
-  intent.intent_id += kUndo;
+  intent.intent_id = undo_intent_id(plan, step);
   intent.action = step.undo->action;
   intent.params = std::move(*filled);
   return intent;

@@ -46,10 +46,9 @@ struct Plan {
 // Errors: invalid_argument, naming the step.
 Result<void> check_plan(const Plan& plan, const Policy& policy);
 
-// By step: the version of its tool's field rules. A plan that is known is compared by the versions
-// that it was registered with.
+// By step: the version of its tool's field rules; a step that is not named has the tool's present
+// one. A plan that is known is compared by the versions that it was registered with.
 using PlanVersions = std::map<std::string, int>;
-PlanVersions current_versions(const Plan& plan, const Policy& policy);
 PlanVersions stored_versions(const Operation& parent);
 
 struct PlanHash {
@@ -61,6 +60,9 @@ struct PlanHash {
 Result<PlanHash> make_plan_hash(const Plan& plan, const Policy& policy,
                                 const PlanVersions& versions, std::string_view salt);
 
+// "order-817/charge", "order-817/charge/undo"
+std::string step_intent_id(const Plan& plan, const PlanStep& step);
+std::string undo_intent_id(const Plan& plan, const PlanStep& step);
 // The child operation's intent; `parent_key` is the plan's operation key.
 Intent step_intent(const Plan& plan, const PlanStep& step, Json params, std::string parent_key);
 // Errors: not_found (the template names what the step's success does not have).

@@ -57,19 +57,19 @@ Result<PlanAnswer> PlanRunner::submit(const Plan& plan) {
   if (auto checked = check_plan(plan, parts_.policy); !checked) {
     return tl::unexpected(checked.error());
   }
-  auto parent = find_or_register(plan);
-  if (!parent) return tl::unexpected(parent.error());
-  auto hash = make_plan_hash(plan, parts_.policy, stored_versions(*parent), parent->operation_key);
-  if (!hash) return tl::unexpected(hash.error());
-  if (hash->hash != parent->request_hash) {
+  if (auto checked = check_steps(plan); !checked) return tl::unexpected(checked.error());
+  auto opened = find_or_register(plan);
+  if (!opened) return tl::unexpected(opened.error());
+  auto& [parent, hash] = *opened;
+  if (hash.hash != parent.request_hash) {
     PlanAnswer answer;
     answer.status = AnswerStatus::conflict;
-    answer.operation_key = parent->operation_key;
-    answer.differing_steps = differing_fields(parent->field_digests, hash->steps);
+    answer.operation_key = parent.operation_key;
+    answer.differing_steps = differing_fields(parent.field_digests, hash.steps);
     return answer;
   }
-  if (is_terminal(parent->status)) return replay(plan, std::move(*parent));
-  Run run{plan, std::move(*parent), std::move(*hash), {}};
+  if (is_terminal(parent.status)) return replay(plan, std::move(parent));
+  Run run{plan, std::move(parent), std::move(hash), {}};
   take_steps(run);
   const bool failed = std::ranges::any_of(run.answer.steps, [](const StepAnswer& step) {
     return has_status(step.step, AnswerStatus::failed_final);
@@ -79,35 +79,45 @@ Result<PlanAnswer> PlanRunner::submit(const Plan& plan) {
 }
 
 // Everything that could be refused is, before the first step has an effect.
-Result<Operation> PlanRunner::find_or_register(const Plan& plan) {
+Result<void> PlanRunner::check_steps(const Plan& plan) const {
   for (const auto& step : plan.steps) {
-    const auto provider = parts_.providers.find(step.action);
-    if (provider == parts_.providers.end()) {
-      return fail(ErrorCode::not_found, "no provider for the action '" + step.action + "'");
-    }
+    const auto provider = parts_.find_provider(step.action);
+    if (!provider) return tl::unexpected(provider.error());
     const auto tool = parts_.policy.find_tool(step.action);
     if (!tool) return tl::unexpected(tool.error());
-    auto checked = check_intent(step_intent(plan, step, step.params, {}), **tool,
-                                provider->second->guarantees());
-    if (!checked) return tl::unexpected(checked.error());
+    auto checked =
+        check_intent(step_intent(plan, step, step.params, {}), **tool, (*provider)->guarantees());
+    if (!checked) return checked;
   }
+  return {};
+}
+
+Result<PlanRunner::Opened> PlanRunner::find_or_register(const Plan& plan) {
   auto known = parts_.journal.find(plan.tenant, plan.name, plan.intent_id);
   if (!known) return tl::unexpected(known.error());
-  if (*known) return std::move(**known);
+  if (*known) return compare(plan, std::move(**known));
   Operation parent;
   parent.created_at = parts_.clock.civil();
   parent.operation_key = make_operation_key(parent.created_at, parts_.random);
   parent.tenant = plan.tenant;
   parent.intent_id = plan.intent_id;
   parent.action_type = plan.name;
-  auto hash = make_plan_hash(plan, parts_.policy, current_versions(plan, parts_.policy),
-                             parent.operation_key);
+  auto hash = make_plan_hash(plan, parts_.policy, {}, parent.operation_key);
   if (!hash) return tl::unexpected(hash.error());
-  parent.request_hash = std::move(hash->hash);
-  parent.field_digests = std::move(hash->steps);
-  return parts_.journal.register_operation(parent, parts_.owner).map([](Registered&& registered) {
-    return std::move(registered.operation);
-  });
+  parent.request_hash = hash->hash;
+  parent.field_digests = hash->steps;
+  auto registered = parts_.journal.register_operation(parent, parts_.owner);
+  if (!registered) return tl::unexpected(registered.error());
+  if (!registered->created) return compare(plan, std::move(registered->operation));
+  return Opened{std::move(registered->operation), std::move(*hash)};
+}
+
+// The plan's hash by the rules that its parent was registered with.
+Result<PlanRunner::Opened> PlanRunner::compare(const Plan& plan, Operation parent) const {
+  return make_plan_hash(plan, parts_.policy, stored_versions(parent), parent.operation_key)
+      .map([&](PlanHash&& hash) {
+        return Opened{std::move(parent), std::move(hash)};
+      });
 }
 
 // Once a step was called, there is always an answer: what the executor could not do is in doubt.
@@ -198,7 +208,7 @@ Result<PlanAnswer> PlanRunner::replay(const Plan& plan, Operation parent) {
     if (!taken) return tl::unexpected(taken.error());
     stored.step = std::move(*taken);
     if (!step.undo) continue;
-    intent.intent_id += "/undo";
+    intent.intent_id = undo_intent_id(plan, step);
     intent.action = step.undo->action;
     auto undone = stored_answer(intent);
     if (!undone) return tl::unexpected(undone.error());

@@ -41,7 +41,13 @@ class PlanRunner {
 
  private:
   struct Run;  // one submit
-  Result<Operation> find_or_register(const Plan& plan);
+  struct Opened {
+    Operation parent;
+    PlanHash hash;  // of the plan as submitted
+  };
+  Result<void> check_steps(const Plan& plan) const;
+  Result<Opened> find_or_register(const Plan& plan);
+  Result<Opened> compare(const Plan& plan, Operation parent) const;
   void take_steps(Run& run);
   void undo_steps(Run& run);
   Result<PlanAnswer> replay(const Plan& plan, Operation parent);

@@ -53,6 +53,11 @@ GatewayPolicy read_gateway(YamlCursor map, const Policy& policy) {
 
 }  // namespace
 
+Guarantees PolicyFile::guarantees_of(const std::string& action) const {
+  const auto found = guarantees.find(action);
+  return found == guarantees.end() ? Guarantees{} : found->second;
+}
+
 Result<PolicyFile> parse_policy(std::string_view yaml, std::string name) {
   const auto document = parse_yaml(yaml, std::move(name));
   if (!document) return tl::unexpected(document.error());

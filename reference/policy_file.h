@@ -55,6 +55,8 @@ struct PolicyFile {
   GatewayPolicy gateway;
   std::map<std::string, Guarantees>
       guarantees;  // by action; one for each tool: without a block, promises nothing
+
+  Guarantees guarantees_of(const std::string& action) const;  // promises nothing if unknown
 };
 
 // `name` stands for the source in messages. Errors: parse_failed as "name:line:column: path: ...",

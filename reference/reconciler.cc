@@ -31,13 +31,13 @@ Result<ReconcilePass> Reconciler::run_once(std::size_t batch) {
 // True: it is terminal or in review now.
 bool Reconciler::settle(const Operation& operation) {
   const auto tool = parts_.policy.find_tool(operation.action_type);
-  const auto provider = parts_.providers.find(operation.action_type);
+  const auto provider = parts_.find_provider(operation.action_type);
   // Registered by a worker with another policy: that one settles it.
-  if (!tool || provider == parts_.providers.end()) return false;
-  const Decision decision = parts_.protocol.on_due(
-      operation, **tool, provider->second->guarantees(), parts_.clock.civil());
+  if (!tool || !provider) return false;
+  const Decision decision =
+      parts_.protocol.on_due(operation, **tool, (*provider)->guarantees(), parts_.clock.civil());
   const bool kept = !operation.sealed_params.empty();
-  Turn turn(parts_, **tool, *provider->second);
+  Turn turn(parts_, **tool, **provider);
   if (decision.what == Do::claim_and_call && kept) {
     return is_settled(turn.deliver(operation).operation);
   }

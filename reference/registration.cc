@@ -10,8 +10,6 @@
 namespace onceproof {
 namespace {
 
-constexpr std::size_t kLongestName = 200;  // tenant, intent id, action, key
-
 Result<void> check_name(std::string_view what, std::string_view text, std::size_t shortest,
                         std::size_t longest = kLongestName) {
   if (text.size() >= shortest && text.size() <= longest) return {};
@@ -45,9 +43,10 @@ Result<void> check_intent(const Intent& intent, const ToolPolicy& tool,
   });
 }
 
-Result<Prepared> prepare_operation(const Intent& intent, const ToolPolicy& tool,
-                                   std::string operation_key, CivilTime now, const Sealer* sealer,
-                                   Random& random) {
+Result<Prepared> prepare_operation(const Intent& intent, const ToolPolicy& tool, CivilTime now,
+                                   const Sealer* sealer, Random& random) {
+  std::string operation_key =
+      intent.operation_key ? *intent.operation_key : make_operation_key(now, random);
   auto hash =
       make_request_hash(intent.action, intent.params, tool, tool.hash_version, operation_key);
   if (!hash) return tl::unexpected(hash.error());

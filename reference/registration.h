@@ -25,10 +25,10 @@ struct Prepared {
   Json params;          // to send
 };
 
-// `sealer` may be null if the tool keeps no parameters. Errors: invalid_argument (a parameter
-// breaks the policy; or the tool keeps its parameters and there is no key to do so).
-Result<Prepared> prepare_operation(const Intent& intent, const ToolPolicy& tool,
-                                   std::string operation_key, CivilTime now, const Sealer* sealer,
-                                   Random& random);
+// Under the intent's own key, or one made now. `sealer` may be null if the tool keeps no
+// parameters. Errors: invalid_argument (a parameter breaks the policy; or the tool keeps its
+// parameters and there is no key to do so).
+Result<Prepared> prepare_operation(const Intent& intent, const ToolPolicy& tool, CivilTime now,
+                                   const Sealer* sealer, Random& random);
 
 }  // namespace onceproof

@@ -37,19 +37,13 @@ std::string id_of(const CipherKey& key) {
   return sha256_hex(bytes).substr(0, kIdLength);
 }
 
-std::string_view trimmed(std::string_view line) {
-  const auto begin = line.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
-}
-
 }  // namespace
 
 Result<Sealer> Sealer::from_text(std::string_view text, std::string_view name) {
   Sealer sealer;
   for (int number = 1; !text.empty(); ++number) {
     const auto end = std::min(text.find('\n'), text.size());
-    const auto line = trimmed(text.substr(0, end));
+    const auto line = trim(text.substr(0, end), " \t\r");
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.empty() || line.starts_with('#')) continue;
     const auto key = parse_key(line);

@@ -208,12 +208,10 @@ Result<void> migrate(Database& database, const std::filesystem::path& path, File
 Result<void> check_shared_schema(Database& database) {
   const auto application = read_pragma(database, "application_id");
   if (!application) return tl::unexpected(application.error());
-  auto version = table_version(database);
-  if (version && *application == kApplicationId) {
-    version = read_pragma(database, "user_version").map([](std::int64_t number) {
-      return Version{number, false};
-    });
-  }
+  const auto own = [](std::int64_t number) { return Version{number, false}; };
+  const auto version = *application == kApplicationId
+                           ? read_pragma(database, "user_version").map(own)
+                           : table_version(database);
   if (!version) return tl::unexpected(version.error());
   if (version->number == kSchemaVersion) return {};
   return fail(ErrorCode::unsupported,

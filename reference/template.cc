@@ -103,6 +103,15 @@ bool template_uses_params(const Json& value) {
   return uses;
 }
 
+Json to_json(TemplateScope scope) {
+  return {{"external_id", std::move(scope.external_id)},
+          {"operation_key", std::move(scope.operation_key)},
+          {"intent", std::move(scope.intent)},
+          {"tenant", std::move(scope.tenant)},
+          {"params", std::move(scope.params)},
+          {"result", std::move(scope.result)}};
+}
+
 Result<Json> fill_template(const Json& value, const Json& scope) {
   if (value.is_string()) return fill_text(value.get_ref<const std::string&>(), scope);
   if (!value.is_structured()) return value;

@@ -17,6 +17,13 @@ namespace onceproof {
 std::optional<std::string> find_template_mistake(const Json& value);
 bool template_uses_params(const Json& value);
 
+// What a place may be filled with: of the success that the effect follows.
+struct TemplateScope {
+  std::string external_id, operation_key, intent, tenant;
+  Json params, result;  // null: none is at hand
+};
+Json to_json(TemplateScope scope);
+
 // `scope` is an object with those members. Errors: not_found, naming the place, never a value.
 Result<Json> fill_template(const Json& value, const Json& scope);
 

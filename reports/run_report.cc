@@ -2,21 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace onceproof::reports {
-namespace {
-
-std::string quoted(const std::string& word) {
-  const bool plain = !word.empty() && word.find_first_not_of(
-                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                          "0123456789_-./=:@%+,") == std::string::npos;
-  if (plain) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
-}  // namespace
-
 Summary summarise(const RunReport& report) {
   Summary summary;
   for (const auto& cell : report.cells) {
@@ -44,9 +32,9 @@ std::string reproduce_line(const RunReport& report, const scenarios::CellResult&
   // A scenario of the catalogue is called by name, another one by its file.
   const std::string scenario = file.find('/') == std::string::npos ? cell.scenario : file;
   std::string line = fmt::format("{} run {} --filter {} --seed {}", report.command,
-                                 quoted(scenario), quoted(cell.id), report.seed);
-  if (!report.mutant.empty()) line += " --mutant " + quoted(report.mutant);
-  if (!report.manifest.empty()) line += " --sut " + quoted(report.manifest);
+                                 quote_shell(scenario), quote_shell(cell.id), report.seed);
+  if (!report.mutant.empty()) line += " --mutant " + quote_shell(report.mutant);
+  if (!report.manifest.empty()) line += " --sut " + quote_shell(report.manifest);
   return line;
 }
 
