@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "reference/canonical_json.h"
 #include "reference/request_hash.h"
-#include "reference/template.h"
 
 namespace onceproof {
 namespace {
@@ -132,20 +131,13 @@ Intent step_intent(const Plan& plan, const PlanStep& step, Json params, std::str
   return intent;
 }
 
-Result<Intent> undo_intent(const Plan& plan, const PlanStep& step, const Json& params,
-                           const std::string& external_id, const Json& result,
+Result<Intent> undo_intent(const Plan& plan, const PlanStep& step, TemplateScope success,
                            std::string parent_key) {
-  Intent intent = step_intent(plan, step, nullptr, std::move(parent_key));
-  auto filled = fill_template(step.undo->params, to_json({.external_id = external_id,
-                                                          .operation_key = intent.parent_key,
-                                                          .intent = intent.intent_id,
-                                                          .tenant = plan.tenant,
-                                                          .params = params,
-                                                          .result = result}));
+  auto filled = fill_template(step.undo->params, to_json(std::move(success)));
   if (!filled) return tl::unexpected(filled.error());
+  Intent intent = step_intent(plan, step, std::move(*filled), std::move(parent_key));
   intent.intent_id = undo_intent_id(plan, step);
   intent.action = step.undo->action;
-  intent.params = std::move(*filled);
   return intent;
 }
 

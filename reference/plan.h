@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "reference/operation.h"
 #include "reference/policy.h"
+#include "reference/template.h"
 
 namespace onceproof {
 
@@ -65,9 +66,8 @@ std::string step_intent_id(const Plan& plan, const PlanStep& step);
 std::string undo_intent_id(const Plan& plan, const PlanStep& step);
 // The child operation's intent; `parent_key` is the plan's operation key.
 Intent step_intent(const Plan& plan, const PlanStep& step, Json params, std::string parent_key);
-// Errors: not_found (the template names what the step's success does not have).
-Result<Intent> undo_intent(const Plan& plan, const PlanStep& step, const Json& params,
-                           const std::string& external_id, const Json& result,
+// `success` is the step's. Errors: not_found (the template names what it does not have).
+Result<Intent> undo_intent(const Plan& plan, const PlanStep& step, TemplateScope success,
                            std::string parent_key);
 
 // An e-mail to many as one operation per recipient, so that a retry never repeats the good ones:

@@ -147,9 +147,14 @@ void PlanRunner::undo_steps(Run& run) {
     const PlanStep& step = run.plan.steps[i];
     StepAnswer& taken = run.answer.steps[i];
     if (!step.undo || !has_effect(taken)) continue;
-    const auto intent =
-        undo_intent(run.plan, step, run.hash.params.at(step.name), taken.step->external_id,
-                    taken.step->result, run.parent.operation_key);
+    const auto intent = undo_intent(run.plan, step,
+                                    {.external_id = taken.step->external_id,
+                                     .operation_key = taken.step->operation_key,
+                                     .intent = step_intent_id(run.plan, step),
+                                     .tenant = run.plan.tenant,
+                                     .params = run.hash.params.at(step.name),
+                                     .result = taken.step->result},
+                                    run.parent.operation_key);
     if (!intent) {
       taken.undo = Answer{AnswerStatus::failed_final, {}, {}, nullptr, "undo_incomplete", {}};
       continue;

@@ -106,6 +106,16 @@ TEST_F(PlanRunnerTest, AFailureUndoesWhatWasDoneBackwards) {
   EXPECT_EQ(refunds_.calls.size(), 2U);
 }
 
+TEST_F(PlanRunnerTest, AnUndoNamesTheStepThatItUndoes) {
+  fail_mails();
+  Plan plan = trip();
+  plan.steps[0].undo->params = {{"undoes", "${operation_key}"}, {"intent", "${intent}"}};
+  const auto answer = submit(plan);
+  ASSERT_EQ(refunds_.effects.size(), 2U);
+  EXPECT_EQ(refunds_.effects[1].params, (Json{{"undoes", answer.steps.at(0).step->operation_key},
+                                              {"intent", "trip-1/flight"}}));
+}
+
 TEST_F(PlanRunnerTest, NothingIsUndoneWhileAStepIsInDoubt) {
   Plan plan = trip();
   plan.order = PlanOrder::independent;
