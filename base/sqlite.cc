@@ -157,6 +157,10 @@ std::int64_t Database::changes() const {
   return sqlite3_changes64(database_.get());
 }
 
+std::int64_t Database::total_changes() const {
+  return sqlite3_total_changes64(database_.get());
+}
+
 bool Database::in_transaction() const {
   return sqlite3_get_autocommit(database_.get()) == 0;
 }

@@ -76,7 +76,8 @@ class Database {
   // wrong SQL).
   Result<void> execute(const char* sql);
   Result<Statement> prepare(std::string_view sql);
-  std::int64_t changes() const;  // rows changed by the last statement
+  std::int64_t changes() const;        // rows changed by the last statement
+  std::int64_t total_changes() const;  // the same, of all since it was opened
   bool in_transaction() const;
   sqlite3* handle() { return database_.get(); }
 

@@ -1,16 +1,17 @@
-// Group commit: many threads, one connection, one sync for all who wait. The first in the queue
-// writes for all who queued meanwhile; the others sleep until their own answer is durable. No
-// thread of its own, so nothing to start, join or fork around. Invariants: a job runs at most once,
-// on some caller's thread, alone; write() returns a job's own answer only after the COMMIT that
-// holds it; a job that fails leaves nothing behind and harms no other. Measured here: with one
-// connection a thread and busy_timeout, callers starve for seconds; a fair lock writes 601 a
-// second. Source: LevelDB, DBImpl::Write (the queue); SQLite, "SAVEPOINT".
+// Group commit: many threads, one connection, one sync for all who wait. The first member of a
+// group writes for all of it, also for those who come while it is at it; the others sleep until
+// their own answer is durable. Who comes during the COMMIT joins the next group. No thread of its
+// own, so nothing to start, join or fork around. Invariants: jobs run alone, on some caller's
+// thread; one that runs a second time finds nothing of the first; write() returns a job's own
+// answer only after the COMMIT that holds it; a job that fails leaves nothing behind and harms no
+// other. Measured here: with one connection a thread and busy_timeout, callers starve for seconds;
+// a fair lock writes 601 a second. Source: LevelDB, DBImpl::Write (the queue); SQLite, "SAVEPOINT".
 #pragma once
 
-#include <condition_variable>
+#include <atomic>
 #include <cstddef>
 #include <deque>
-#include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -31,43 +32,65 @@ class GroupWriter {
   // The database outlives the writer, and nobody else writes through it.
   GroupWriter(Database& database, Limits limits) : database_(database), limits_(limits) {}
 
-  // Runs `work` (it returns a Result) inside a transaction, and returns what it returned. If `work`
-  // fails, what it wrote is undone. Errors: those of `work`; journal_unavailable (indefinite): the
-  // transaction could not be begun within the connection's busy time-out or not be committed, or
-  // the queue is full. Thread-safe. Blocks for at most the batches before its own.
+  // Runs `work` (it returns a Result, and changes nothing but the database) inside a transaction,
+  // and returns what it returned. If `work` fails, what it wrote is undone. Errors: those of
+  // `work`; journal_unavailable (indefinite): the transaction could not be begun within the
+  // connection's busy time-out or not be committed, or the queue is full. Thread-safe. Blocks for
+  // at most the groups before its own.
   template <typename Work>
   auto write(Work work) -> decltype(work()) {
-    decltype(work()) answer = fail(ErrorCode::journal_unavailable, "");
-    Job job;
-    job.run = [&] {
-      answer = work();
-      return answer.has_value();
-    };
+    WorkJob<Work> job(work);
     submit(job);
     if (job.error) return tl::unexpected(std::move(*job.error));
-    return answer;
+    return std::move(job.answer);
   }
 
  private:
   struct Job {
-    std::function<bool()> run;   // false: undo what it wrote
+    virtual bool run() = 0;      // false: undo what it wrote
     std::optional<Error> error;  // of the transaction
-    bool done = false;
-    std::condition_variable wake;
+
+   protected:
+    ~Job() = default;
+  };
+  template <typename Work>
+  struct WorkJob final : Job {
+    explicit WorkJob(Work& w) : work(w) {}
+    bool run() override {
+      answer = work();
+      return answer.has_value();
+    }
+    Work& work;
+    std::invoke_result_t<Work&> answer = fail(ErrorCode::journal_unavailable, "");
+  };
+  // Jobs of one transaction; the thread of the first one writes them. Its members share it, because
+  // a thread that is told `done` may leave before the telling has ended.
+  struct Group {
+    std::vector<Job*> jobs;    // under mutex_ until it is closed
+    bool closed = false;       // under mutex_; who comes now opens another
+    std::atomic<int> turn{0};  // 1: all groups before it are written
+    std::atomic<int> done{0};  // 1: every job has its answer
   };
 
   void submit(Job& job);
-  void gather(std::unique_lock<std::mutex>& lock);
-  std::optional<Error> run_batch(const std::vector<Job*>& batch);
-  Result<void> run_jobs(const std::vector<Job*>& batch);
-  Result<void> run_with_savepoint(Job& job);
+  std::shared_ptr<Group> join(Job& job);
+  void lead(Group& group);
+  std::vector<Job*> take(Group& group, std::size_t taken);
+  void close(Group& group);
+
+  std::optional<Error> write_group(Group& group);
+  enum class Ran { all, some_wrote_and_failed };
+  Result<Ran> run_jobs(Group& group);
+  Result<void> run_jobs_with_savepoints(const std::vector<Job*>& jobs);
+  Result<void> check_transaction() const;
   Result<void> execute(std::optional<Statement>& statement, std::string_view sql);
 
   Database& database_;
   const Limits limits_;
   std::mutex mutex_;
-  std::deque<Job*> queue_;  // the first one, if any, is writing
-  std::size_t last_batch_ = 1;
+  std::deque<std::shared_ptr<Group>> groups_;  // the first one is being written; the last one grows
+  std::size_t waiting_ = 0;                    // jobs in groups_
+  std::size_t last_size_ = 1;
   std::optional<Statement> begin_, commit_, rollback_, savepoint_, release_, undo_;
 };
 

@@ -183,10 +183,9 @@ std::string claimed_detail(std::int64_t attempt) {
   return fmt::format("attempt {}", attempt);
 }
 
-std::string confirmed_detail(std::int64_t attempt, const Operation& stored,
+std::string confirmed_detail(std::int64_t attempt, std::int64_t attempt_count,
                              std::string_view external_id) {
-  const std::string late =
-      attempt == stored.attempt_count ? "" : fmt::format(" of {}", stored.attempt_count);
+  const std::string late = attempt == attempt_count ? "" : fmt::format(" of {}", attempt_count);
   return fmt::format("attempt {}{}, external_id {}", attempt, late, external_id);
 }
 

@@ -43,7 +43,7 @@ std::optional<std::string> follow_up_refused(const Operation& follow_up,
 // The texts of events.
 std::string resolved_detail(const Resolution& resolution);
 std::string claimed_detail(std::int64_t attempt);
-std::string confirmed_detail(std::int64_t attempt, const Operation& stored,
+std::string confirmed_detail(std::int64_t attempt, std::int64_t attempt_count,
                              std::string_view external_id);
 
 }  // namespace onceproof

@@ -181,7 +181,7 @@ Result<Journal::SuccessRecorded> MemoryJournal::mark_succeeded(std::string_view 
   const auto row = find_row(*tables, operation_key);
   if (!row) return tl::unexpected(row.error());
   Operation& operation = (*row)->operation;
-  const auto detail = confirmed_detail(attempt, operation, external_id);
+  const auto detail = confirmed_detail(attempt, operation.attempt_count, external_id);
   if (is_terminal(operation.status)) {
     const bool duplicate = operation.external_id != external_id;
     if (duplicate) note(**row, operation.status, now, actor, "duplicate_effect", detail);

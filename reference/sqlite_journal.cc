@@ -66,7 +66,7 @@ struct SqliteJournal::Parts {
   template <typename Bind>
   Result<Operation> change(Change change, Bind bind) {
     return writer.write([&]() -> Result<Operation> {
-      const auto prior = load_status(connection, change.operation_key);
+      const auto prior = load_standing(connection, change.operation_key);
       if (!prior) return tl::unexpected(prior.error());
       auto query = connection.use(change.sql);
       if (!query) return tl::unexpected(query.error());
@@ -82,9 +82,9 @@ struct SqliteJournal::Parts {
         if (!stored) return stored;
         return write_refused(*stored, change.attempt);
       }
-      const bool again = *prior == Status::unknown && !change.again.empty();
+      const bool again = prior->status == Status::unknown && !change.again.empty();
       return note_change(
-          connection, std::move(**changed), *prior,
+          connection, std::move(**changed), prior->status,
           {change.now, change.actor, again ? change.again : change.reason, change.detail});
     });
   }
@@ -124,15 +124,14 @@ Result<void> SqliteJournal::verify(IntegrityCheck check) {
   });
 }
 
-// A repeat is the common case of a finished operation, and needs no write: it is read first. The
-// insert decides all the same.
+// The insert itself tells what is known already, and then writes nothing. Who expects a repeat asks
+// find() first, which needs no turn at the lock.
 Result<Registered> SqliteJournal::registered(const Operation& operation, std::string_view actor,
                                              std::optional<CivilTime> lease_until) {
-  auto known = find(operation.tenant, operation.action_type, operation.intent_id);
-  if (!known) return tl::unexpected(known.error());
-  if (*known) return Registered{std::move(**known), false};
   if (auto checked = check_registration(operation); !checked) {
-    return tl::unexpected(checked.error());
+    auto known = find(operation.tenant, operation.action_type, operation.intent_id);
+    if (known && *known) return Registered{std::move(**known), false};
+    return tl::unexpected(known ? checked.error() : known.error());
   }
   Operation row = registered_form(operation);
   if (lease_until) {
@@ -160,7 +159,7 @@ Result<Registered> SqliteJournal::register_and_claim(const Operation& operation,
 Result<Claim> SqliteJournal::claim(const ClaimRequest& request) {
   auto& connection = parts_->connection;
   return parts_->writer.write([&]() -> Result<Claim> {
-    const auto prior = load_status(connection, request.operation_key);
+    const auto prior = load_standing(connection, request.operation_key);
     if (!prior) return tl::unexpected(prior.error());
     auto query = connection.use(Sql::claim);
     if (!query) return tl::unexpected(query.error());
@@ -178,10 +177,10 @@ Result<Claim> SqliteJournal::claim(const ClaimRequest& request) {
       });
     }
     const auto detail = claimed_detail((*changed)->attempt_count);
-    return note_change(connection, std::move(**changed), *prior,
+    return note_change(connection, std::move(**changed), prior->status,
                        {request.now, request.owner, "claimed", detail})
         .map([&](Operation&& operation) {
-          return Claim{*prior, std::move(operation)};
+          return Claim{prior->status, std::move(operation)};
         });
   });
 }
@@ -196,10 +195,14 @@ Result<Journal::SuccessRecorded> SqliteJournal::mark_succeeded(std::string_view 
   auto& connection = parts_->connection;
   const auto result_json = json_or_null(success.result);
   return parts_->writer.write([&]() -> Result<SuccessRecorded> {
-    const auto stored = load_row(connection, operation_key);
-    if (!stored) return tl::unexpected(stored.error());
-    const bool ended = is_terminal(stored->status);
-    if (ended && stored->external_id == external_id) return SuccessRecorded{*stored, false};
+    const auto prior = load_standing(connection, operation_key);
+    if (!prior) return tl::unexpected(prior.error());
+    const bool ended = is_terminal(prior->status);
+    if (ended && prior->external_id == external_id) {
+      return load_row(connection, operation_key).map([](Operation&& operation) {
+        return SuccessRecorded{std::move(operation), false};
+      });
+    }
     auto query = connection.use(ended ? Sql::note_event : Sql::mark_succeeded);
     if (!query) return tl::unexpected(query.error());
     (*query)->bind(1, operation_key);
@@ -209,9 +212,9 @@ Result<Journal::SuccessRecorded> SqliteJournal::mark_succeeded(std::string_view 
     auto changed = read_one(**query);
     if (!changed) return tl::unexpected(changed.error());
     CHECK(changed->has_value());  // it was read in this transaction
-    return note_change(connection, std::move(**changed), stored->status,
+    return note_change(connection, std::move(**changed), prior->status,
                        {now, actor, ended ? "duplicate_effect" : "confirmed",
-                        confirmed_detail(attempt, *stored, external_id)})
+                        confirmed_detail(attempt, prior->attempt_count, external_id)})
         .and_then([&](Operation&& operation) -> Result<Operation> {
           if (ended) return std::move(operation);
           return insert_follow_ups(connection, std::move(operation), success.follow_ups, now,

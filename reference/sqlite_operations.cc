@@ -61,8 +61,8 @@ Result<std::optional<Operation>> find_row(JournalConnection& connection, std::st
   return read_one(**query);
 }
 
-Result<Status> load_status(JournalConnection& connection, std::string_view operation_key) {
-  auto query = connection.use(Sql::load_status);
+Result<Standing> load_standing(JournalConnection& connection, std::string_view operation_key) {
+  auto query = connection.use(Sql::load_standing);
   if (!query) return tl::unexpected(query.error());
   const auto row = (*query)->bind(1, operation_key).step();
   if (!row) return tl::unexpected(row.error());
@@ -71,7 +71,7 @@ Result<Status> load_status(JournalConnection& connection, std::string_view opera
   if (!status) {
     return fail(ErrorCode::journal_corrupt, "an operation has a status that no journal writes");
   }
-  return *status;
+  return Standing{*status, (*query)->integer(1), (*query)->optional_text(2).value_or("")};
 }
 
 Result<Operation> note_change(JournalConnection& connection, Operation changed, Status from,

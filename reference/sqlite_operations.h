@@ -25,8 +25,14 @@ struct Note {
 Result<Operation> load_row(JournalConnection& connection, std::string_view operation_key);
 Result<std::optional<Operation>> find_row(JournalConnection& connection, std::string_view tenant,
                                           std::string_view action_type, std::string_view intent_id);
-// The status before a change. In the same transaction, so nobody can come between.
-Result<Status> load_status(JournalConnection& connection, std::string_view operation_key);
+// What a change has to know of the row before it. In the same transaction, so nobody can come
+// between.
+struct Standing {
+  Status status = Status::pending;
+  std::int64_t attempt_count = 0;
+  std::string external_id;
+};
+Result<Standing> load_standing(JournalConnection& connection, std::string_view operation_key);
 
 // The event of a change: `changed` is the row after it, `from` its status before.
 Result<Operation> note_change(JournalConnection& connection, Operation changed, Status from,

@@ -27,8 +27,9 @@ constexpr std::string_view text_of(Sql sql) {
   switch (sql) {
     case Sql::load:
       return SELECT_OPERATIONS "WHERE operation_key = ?1";
-    case Sql::load_status:
-      return "SELECT status FROM agent_operations WHERE operation_key = ?1";
+    case Sql::load_standing:
+      return "SELECT status, attempt_count, external_id FROM agent_operations"
+             " WHERE operation_key = ?1";
     case Sql::find:
       return SELECT_OPERATIONS "WHERE tenant = ?1 AND action_type = ?2 AND intent_id = ?3";
     case Sql::list:
@@ -137,8 +138,34 @@ tl::unexpected<Error> not_ours(const Statement& row, std::string_view what) {
                           escape_terminal(shorten(row.text(0), 200)), what));
 }
 
-// {"amount_minor":"0123456789abcdef",...}
+// Reads {"amount_minor":"0123456789abcdef",...} without escapes, as nearly every row has it: a
+// quarter of the time of a replay went into reading it as any JSON. False: it is not so plain.
+bool read_plain_digests(std::string_view text, std::map<std::string, std::string>& digests) {
+  const auto take = [&](std::string_view expected) {
+    if (!text.starts_with(expected)) return false;
+    text.remove_prefix(expected.size());
+    return true;
+  };
+  const auto take_until_quote = [&] {
+    const auto part = text.substr(0, text.find('"'));
+    text.remove_prefix(part.size());
+    return part;
+  };
+  if (text.find('\\') != std::string_view::npos || !take("{")) return false;
+  if (take("}")) return text.empty();
+  do {
+    if (!take("\"")) return false;
+    const auto name = take_until_quote();
+    if (!take("\":\"")) return false;
+    digests.emplace_hint(digests.end(), name, take_until_quote());
+    if (!take("\"")) return false;
+  } while (take(","));
+  return text == "}";
+}
+
 bool read_digests(const std::string& text, std::map<std::string, std::string>& digests) {
+  if (read_plain_digests(text, digests)) return true;
+  digests.clear();
   const auto json = parse_json(text);
   if (!json || !json->is_object()) return false;
   for (const auto& [name, digest] : json->items()) {

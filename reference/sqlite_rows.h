@@ -17,16 +17,16 @@ namespace onceproof {
 
 // Every statement that the journal runs; the texts stand in sqlite_rows.cc.
 enum class Sql {
-  load,          // ?1 operation_key
-  load_status,   // ?1 operation_key -> status
-  find,          // ?1 tenant, ?2 action_type, ?3 intent_id
-  list,          // ?1 limit, ?2 after_key
-  list_status,   // ?1 limit, ?2 after_key, ?3 status
-  list_review,   // ?1 limit, ?2 after_key, ?3 status or NULL
-  children,      // ?1 parent_key
-  events,        // ?1 operation_key
-  insert,        // bind_new
-  insert_event,  // bind_event
+  load,           // ?1 operation_key
+  load_standing,  // ?1 operation_key -> status, attempt_count, external_id
+  find,           // ?1 tenant, ?2 action_type, ?3 intent_id
+  list,           // ?1 limit, ?2 after_key
+  list_status,    // ?1 limit, ?2 after_key, ?3 status
+  list_review,    // ?1 limit, ?2 after_key, ?3 status or NULL
+  children,       // ?1 parent_key
+  events,         // ?1 operation_key
+  insert,         // bind_new
+  insert_event,   // bind_event
   claim,
   mark_succeeded,
   note_event,  // event_count + 1, nothing else
