@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "base/text.h"
+
 namespace onceproof {
 namespace {
 
@@ -57,7 +59,7 @@ class StrictBuilder final : public Json::json_sax_t {
   bool number_float(number_float_t value, const string_t& token) override {
     if (token.find_first_of(".eE") != string_t::npos) return put(value);
     return refuse(start_of_number(token.size()),
-                  fmt::format("the integer {} does not fit into 64 bits", token));
+                  at_member("an integer that does not fit into 64 bits"));
   }
   bool string(string_t& value) override { return put(std::move(value)); }
   bool binary(binary_t&) override { return false; }
@@ -70,7 +72,8 @@ class StrictBuilder final : public Json::json_sax_t {
   bool key(string_t& name) override {
     if (stack_.back()->contains(name)) {
       return refuse(start_of_string(),
-                    fmt::format("duplicate member \"{}\"; a member may stand once", name));
+                    fmt::format("duplicate member \"{}\"; a member may stand once",
+                                joined(path_of_container(), shown(name))));
     }
     key_ = std::move(name);
     return true;
@@ -87,7 +90,13 @@ class StrictBuilder final : public Json::json_sax_t {
     if (sentence.starts_with("parse error at")) {
       sentence.remove_prefix(std::min(sentence.size(), sentence.find(": ") + 2));
     }
-    return refuse(byte == 0 ? 0 : byte - 1, std::string(sentence));
+    // "...; last read: '\"4242424242424242'": what somebody sent has no place in a message.
+    sentence = sentence.substr(0, sentence.find("; last read"));
+    if (sentence.starts_with("number overflow")) sentence = "a number beyond what a double holds";
+    const bool in_a_value = sentence.find("while parsing object") == std::string_view::npos &&
+                            sentence.find("while parsing array") == std::string_view::npos;
+    return refuse(byte == 0 ? 0 : byte - 1,
+                  in_a_value ? at_member(sentence) : std::string(sentence));
   }
 
   const char* furthest;
@@ -102,6 +111,28 @@ class StrictBuilder final : public Json::json_sax_t {
     return false;
   }
   std::size_t read() const { return static_cast<std::size_t>(furthest - text_.data()); }
+
+  // "lines[1]", "lines[1].n"; empty: the root. Members of an array stand in brackets.
+  static std::string joined(std::string path, std::string_view name) {
+    const bool bare = path.empty() || name.empty() || name.starts_with('[');
+    return path.append(bare ? "" : ".").append(name);
+  }
+  std::string path_of_container() const {
+    std::string path;
+    for (const auto& name : names_) path = joined(std::move(path), name);
+    return path;
+  }
+  static std::string shown(std::string_view name) { return escape_terminal(shorten(name, 80)); }
+  // Where the next value will stand in the innermost container.
+  std::string next_name() const {
+    if (stack_.empty()) return "";
+    if (stack_.back()->is_array()) return fmt::format("[{}]", stack_.back()->size());
+    return shown(key_);
+  }
+  std::string at_member(std::string_view sentence) const {
+    const auto path = joined(path_of_container(), next_name());
+    return path.empty() ? std::string(sentence) : fmt::format("{}: {}", path, sentence);
+  }
 
   // Of the string that was just read: back to the first quote that no odd number of backslashes
   // escapes.
@@ -143,17 +174,20 @@ class StrictBuilder final : public Json::json_sax_t {
     if (stack_.size() >= limits_.max_depth) {
       return refuse(read() - 1, fmt::format("nested deeper than {} levels", limits_.max_depth));
     }
+    names_.push_back(next_name());
     stack_.push_back(place(std::move(container)));
     return true;
   }
   bool close() {
+    names_.pop_back();
     stack_.pop_back();
     return true;
   }
 
   std::string_view text_;
   JsonLimits limits_;
-  std::vector<Json*> stack_;  // addresses stay valid: only the innermost container grows
+  std::vector<Json*> stack_;        // addresses stay valid: only the innermost container grows
+  std::vector<std::string> names_;  // of the containers in stack_, within their own
   std::string key_;
 };
 
@@ -179,6 +213,10 @@ Result<Json> parse_json(std::string_view text, std::string_view name, JsonLimits
   return fail(
       ErrorCode::parse_failed,
       fmt::format("{}:{}: {}", name, line_and_column(text, builder.problem_byte), builder.problem));
+}
+
+Json parse_own_json(std::string_view text) {
+  return Json::parse(text, nullptr, false);
 }
 
 std::string to_line(const Json& value) {

@@ -118,8 +118,11 @@ Database Database::borrow(sqlite3* database) {
 Result<Database> Database::open(const std::filesystem::path& path, Durability durability,
                                 std::chrono::milliseconds busy_timeout) {
   sqlite3* raw = nullptr;
+  // Debian's SQLite takes a name that begins with "file:" for a URI, whose options can make the
+  // database one in memory. An absolute path is a path.
+  const auto file = path == ":memory:" ? path : std::filesystem::absolute(path);
   const int result = sqlite3_open_v2(
-      path.c_str(), &raw,
+      file.c_str(), &raw,
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
       nullptr);
   CHECK(raw != nullptr);
@@ -133,7 +136,9 @@ Result<Database> Database::open(const std::filesystem::path& path, Durability du
   if (switched != SQLITE_OK) return failure(raw, switched);
   const char* pragmas = durability == Durability::full
                             ? "PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"
-                            : "PRAGMA synchronous=OFF; PRAGMA foreign_keys=ON;";
+                              " PRAGMA secure_delete=ON"
+                            : "PRAGMA synchronous=OFF; PRAGMA foreign_keys=ON;"
+                              " PRAGMA secure_delete=ON";
   if (auto done = database.execute(pragmas); !done) return tl::unexpected(done.error());
   return database;
 }

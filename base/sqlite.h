@@ -62,8 +62,8 @@ class Statement {
 // One connection. One thread at a time.
 class Database {
  public:
-  // Opens or creates. ":memory:" is allowed. Errors: journal_unavailable (cannot open, busy),
-  // journal_corrupt (no database).
+  // Opens or creates a file; the name is never a URI. ":memory:" is allowed. What is deleted is
+  // overwritten. Errors: journal_unavailable (cannot open, busy), journal_corrupt (no database).
   static Result<Database> open(const std::filesystem::path& path, Durability durability,
                                std::chrono::milliseconds busy_timeout);
   // Somebody else's connection, which stays theirs and outlives this.

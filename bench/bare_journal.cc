@@ -104,7 +104,7 @@ std::size_t BareJournal::look_up(const std::string& operation_key) {
   auto read = connection_.use(Sql::load).value();
   CHECK(read->bind(1, operation_key).step().value());
   std::size_t bytes = 0;
-  for (int column = 0; column < 26; ++column) {
+  for (int column = 0; column < 27; ++column) {
     if (!read->is_null(column)) bytes += read->text(column).size();
   }
   return bytes;

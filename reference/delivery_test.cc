@@ -104,17 +104,19 @@ TEST_F(DeliveryTest, TheParametersAreGoneWhenTheOperationHasEnded) {
   EXPECT_EQ(world_.operation().sealed_params, "");
 }
 
-TEST_F(DeliveryTest, WhatCannotBeReadGoesToAPerson) {
+// Another process may have the key: nothing is claimed, and nothing is a person's business yet.
+TEST_F(DeliveryTest, AReconcilerWithoutTheKeyLeavesItToOthers) {
   world_.provider.replies = {Reply::lost_before_commit};
   worker_->submit();
+  const auto sealer = world_.sealer;
   world_.sealer = Sealer::from_text(std::string(64, 'b'), "another").value();
   settle();
-  const auto operation = world_.operation();
-  EXPECT_EQ(operation.status, Status::unknown);
-  EXPECT_TRUE(operation.review_since.has_value());
-  EXPECT_EQ(world_.journal.events(operation.operation_key).value().back().detail,
-            "params_unreadable");
-  EXPECT_EQ(world_.provider.calls.size(), 1U);
+  EXPECT_EQ(world_.operation().status, Status::pending);
+  EXPECT_EQ(world_.operation().attempt_count, 1);
+  world_.sealer = sealer;
+  world_.pass(5'000);
+  settle();
+  EXPECT_EQ(world_.operation().status, Status::succeeded);
 }
 
 TEST_F(DeliveryTest, TwoDeliverersMakeOneCall) {
@@ -185,6 +187,28 @@ TEST(HashVersionTest, AVersionThatThePolicyHasForgottenIsAnErrorAndNoConflict) {
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, ErrorCode::unsupported);
   EXPECT_EQ(world.provider.calls.size(), 1U);
+}
+
+TEST_F(DeliveryTest, AFollowUpWithoutAKeyRefusesTheParentBeforeTheCall) {
+  world_.policy.tools["create_payment"].keep_params = false;
+  auto parts = world_.parts(world_.journal, "w2");
+  parts.sealer = nullptr;
+  const auto answer = Executor(parts).submit(payment_intent());
+  ASSERT_FALSE(answer);
+  EXPECT_NE(answer.error().message.find("ONCEPROOF_KEY_FILE"), std::string::npos);
+  EXPECT_TRUE(world_.provider.calls.empty());
+}
+
+TEST_F(DeliveryTest, AResendWithKeptParametersHasTheFirstBytes) {
+  world_.provider.replies = {Reply::lost_before_commit};
+  Intent intent = payment_intent();
+  intent.params["trace_id"] = "t1";
+  worker_->submit(intent);
+  world_.pass(1'000);
+  intent.params["trace_id"] = "t2";
+  EXPECT_EQ(worker_->submit(intent).status, S::succeeded);
+  ASSERT_EQ(world_.provider.calls.size(), 2U);
+  EXPECT_EQ(world_.provider.calls[1].params, world_.provider.calls[0].params);
 }
 
 }  // namespace

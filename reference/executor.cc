@@ -139,6 +139,7 @@ Result<Answer> Executor::resume(const Work& work, Operation operation) {
   const bool same_hash = hash->hash == operation.request_hash;
   const Guarantees& guarantees = work.provider.guarantees();
   Turn turn(parts_, work.tool, work.provider);
+  const Json params = turn.params_of(operation, work.intent.params, hash->normalised);
   bool verified = false;
   for (int round = 0; round < kRounds; ++round) {
     Decision decision = parts_.protocol.on_submit({operation, same_hash}, work.tool, guarantees,
@@ -149,6 +150,10 @@ Result<Answer> Executor::resume(const Work& work, Operation operation) {
       answer.operation_key = operation.operation_key;
       answer.differing_fields = differing_fields(operation.field_digests, hash->field_digests);
       return answer;
+    }
+    if (decision.what != Do::verify && decision.what != Do::claim_and_call) break;
+    if (auto checked = check_key(work.intent.action, work.tool, parts_.sealer); !checked) {
+      return tl::unexpected(checked.error());
     }
     if (decision.what == Do::verify && !verified) {
       verified = true;
@@ -164,8 +169,7 @@ Result<Answer> Executor::resume(const Work& work, Operation operation) {
     auto claim = turn.claim(operation);
     if (!claim) return tl::unexpected(claim.error());
     if (*claim) {
-      return answer_of(turn.call((*claim)->operation, (*claim)->prior_status,
-                                 params_to_send(work.intent.params, hash->normalised)));
+      return answer_of(turn.call((*claim)->operation, (*claim)->prior_status, params));
     }
     auto current = parts_.journal.load(operation.operation_key);
     if (!current) return tl::unexpected(current.error());

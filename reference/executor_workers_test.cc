@@ -149,7 +149,7 @@ TEST(ExecutorWorkersTest, AKeyThatIsForgottenDuringTheClaimIsNotSent) {
   world.provider.replies = {Reply::lost_after_commit};
   const auto worker = world.start("w1");
   worker->submit();
-  world.pass(4'400);
+  world.pass(4'300);
   worker->journal.at = [&](std::string_view call, When when) -> std::optional<Error> {
     if (call == "claim" && when == When::after) world.pass(150);
     return {};

@@ -61,7 +61,8 @@ NoEffect read_no_effect(YamlCursor map) {
 Guarantees read_guarantees(YamlCursor map) {
   Guarantees guarantees;
   if (auto dedup = find_block(map, "key_dedup")) guarantees.key_dedup = read_key_dedup(*dedup);
-  if (auto lookup = find_block(map, "lookup")) guarantees.lookup = read_lookup(*lookup);
+  auto lookup = find_block(map, "lookup");
+  if (lookup) guarantees.lookup = read_lookup(*lookup);
   if (auto field = map.find("reference_field")) {
     const bool none = field->kind() == YamlValue::Kind::null;
     guarantees.reference_field = none ? "" : field->text();
@@ -71,6 +72,15 @@ Guarantees read_guarantees(YamlCursor map) {
   }
   if (auto rows = find_block(map, "no_effect")) {
     for (auto& row : rows->items()) guarantees.no_effect.push_back(read_no_effect(row));
+  }
+  // A lookup by what is never sent finds nothing, and would prove that nothing exists.
+  const bool by_key = lookup && guarantees.lookup->by == LookupBy::key;
+  if (by_key && !guarantees.key_dedup) {
+    lookup->complain("a lookup by key needs key_dedup: without it no key is sent");
+  }
+  if (lookup && !by_key && guarantees.reference_field.empty()) {
+    lookup->complain(
+        "a lookup by reference needs reference_field: without it no reference is sent");
   }
   map.refuse_others();
   return guarantees;

@@ -95,5 +95,14 @@ TEST(GuaranteesTest, MistakesAreNamedWithTheirPath) {
   EXPECT_TRUE(refusal("[]").starts_with("guarantees: expected members"));
 }
 
+// It would find nothing, and nothing found is taken for proof.
+TEST(GuaranteesTest, ALookupByWhatIsNeverSentIsRefused) {
+  EXPECT_EQ(refusal(R"({"lookup":{"by":"key","complete":true}})"),
+            "guarantees: lookup: a lookup by key needs key_dedup: without it no key is sent");
+  EXPECT_TRUE(refusal(R"({"lookup":{"by":"reference"},"reference_field":null})")
+                  .starts_with("guarantees: lookup: a lookup by reference needs reference_field"));
+  EXPECT_TRUE(read(R"({"lookup":{"by":"key"},"key_dedup":{"window":"1h"}})").lookup);
+}
+
 }  // namespace
 }  // namespace onceproof

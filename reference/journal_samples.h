@@ -42,16 +42,17 @@ inline std::string describe(const std::optional<CivilTime>& time) {
 // Every member.
 inline std::string describe(const Operation& o) {
   return fmt::format(
-      "{} tenant={} intent={} action={} hash={} v{} digests={} {} attempts={} first={} last={} "
+      "{} tenant={} intent={} action={} hash={} v{} digests={} {} attempts={} first={} last={}..{} "
       "lease={}/{} id={} "
       "result={} error={} checks={} unknown_since={} next_check={} review={} by={} created={} "
       "updated={} events={} sealed={} parent={}",
       o.operation_key, o.tenant, o.intent_id, o.action_type, o.request_hash, o.hash_version,
       Json(o.field_digests).dump(), to_text(o.status), o.attempt_count,
-      describe(o.first_attempt_at), describe(o.last_attempt_at), o.lease_owner,
-      describe(o.lease_until), o.external_id, to_line(o.result), o.error_code, o.check_count,
-      describe(o.unknown_since), describe(o.next_check_at), describe(o.review_since), o.resolved_by,
-      describe(o.created_at), describe(o.updated_at), o.event_count, o.sealed_params, o.parent_key);
+      describe(o.first_attempt_at), describe(o.last_attempt_at), describe(o.attempt_until),
+      o.lease_owner, describe(o.lease_until), o.external_id, to_line(o.result), o.error_code,
+      o.check_count, describe(o.unknown_since), describe(o.next_check_at), describe(o.review_since),
+      o.resolved_by, describe(o.created_at), describe(o.updated_at), o.event_count, o.sealed_params,
+      o.parent_key);
 }
 
 inline std::string describe(const Event& e) {

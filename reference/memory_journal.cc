@@ -107,6 +107,7 @@ void MemoryJournal::begin_attempt(Row& row, std::string_view owner, CivilTime no
   operation.status = Status::in_progress;
   ++operation.attempt_count;
   operation.last_attempt_at = now;
+  operation.attempt_until = lease_until;
   if (!operation.first_attempt_at) operation.first_attempt_at = now;
   operation.lease_owner = owner;
   operation.lease_until = lease_until;
@@ -368,9 +369,12 @@ Result<std::size_t> MemoryJournal::purge_terminal(std::string_view action_type,
   std::size_t purged = 0;
   for (auto at = tables->rows.begin(); at != tables->rows.end() && purged < limit;) {
     const Operation& operation = at->second.operation;
+    const auto parent = tables->rows.find(operation.parent_key);
+    const bool needed =
+        parent != tables->rows.end() && !is_terminal(parent->second.operation.status);
     const bool old = is_terminal(operation.status) && operation.action_type == action_type &&
                      operation.updated_at < ended_before;
-    if (!old) {
+    if (!old || needed) {
       ++at;
       continue;
     }

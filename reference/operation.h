@@ -57,8 +57,10 @@ struct Operation {
   std::int64_t attempt_count = 0;  // calls so far; the number of the last one is its fencing token
   std::optional<CivilTime> first_attempt_at;
   std::optional<CivilTime> last_attempt_at;
+  std::optional<CivilTime> attempt_until;  // the lease of the last attempt as it was given; stays
+                                           // when the lease is over: no call of it goes on later
   std::string lease_owner;
-  std::optional<CivilTime> lease_until;
+  std::optional<CivilTime> lease_until;  // in_progress: who holds it, and until when
   std::string external_id;
   Json result;  // allow-listed; null: none
   std::string error_code;

@@ -146,16 +146,19 @@ bool says_try_later(int status) {
   return status == 408 || status == 425 || status == 429 || status >= 500;
 }
 
-// An error about the key says nothing about the effect, unless the provider promises just that, by
-// name.
-bool is_about_the_key(std::string_view code) {
-  return code.find("idempoten") != code.npos || code.find("Idempoten") != code.npos;
+// An error about the key, or about something that is there already, says nothing against the
+// effect, unless the provider promises just that, by name.
+bool may_mean_an_effect(std::string_view code) {
+  const std::string lower = to_lower(code);
+  return std::ranges::any_of(
+      std::array{"idempoten", "already", "duplicate", "exists"},
+      [&](const char* word) { return lower.find(word) != std::string::npos; });
 }
 
 Proof find_proof(int status, std::string_view code, const Guarantees& guarantees) {
   for (const auto& listed : guarantees.no_effect) {
     if (listed.status != status) continue;
-    if (listed.error.empty() ? is_about_the_key(code) : listed.error != code) continue;
+    if (listed.error.empty() ? may_mean_an_effect(code) : listed.error != code) continue;
     return says_try_later(status) ? Proof::no_effect_try_later : Proof::no_effect;
   }
   return Proof::none;
@@ -246,8 +249,15 @@ LookupResult classify_lookup(const Exchange& exchange, std::string_view operatio
       // A search that lists what was not asked for may as well hide what was.
       return no_lookup(LookupKind::failed, "listing_foreign");
     }
-    // Two effects of one operation: a person must look, whichever is the right one.
-    if (ours != nullptr) return no_lookup(LookupKind::found_incomplete, "several_effects");
+    // Which one it is about must be said: what an effect of somebody else's is taken for is worse
+    // than a doubt.
+    const bool named = shape.reference_field.empty() || find_member(entry, shape.reference_field);
+    if (!named) return no_lookup(LookupKind::failed, "listing_unnamed");
+    // Two effects of one operation: a person must look, whichever is the right one. (A search that
+    // flaps may show one of them twice.)
+    if (ours != nullptr && find_id(*ours, shape) != find_id(entry, shape)) {
+      return no_lookup(LookupKind::found_several, "several_effects");
+    }
     ours = &entry;
   }
   if (ours == nullptr) {

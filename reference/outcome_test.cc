@@ -323,9 +323,13 @@ TEST(OutcomeTest, AnUnfinishedEffectExistsButIsNotFound) {
 }
 
 TEST(OutcomeTest, TwoEffectsOfOneOperationAreForAPerson) {
-  const auto two = look(answer(200, listing(payment() + "," + payment())));
-  EXPECT_EQ(two.kind, LookupKind::found_incomplete);
+  const std::string other =
+      R"({"id":"pay_2","reference":"op_1","status":"succeeded","amount_minor":1})";
+  const auto two = look(answer(200, listing(payment() + "," + other)));
+  EXPECT_EQ(two.kind, LookupKind::found_several);
   EXPECT_EQ(two.error_code, "several_effects");
+  const auto twice = look(answer(200, listing(payment() + "," + payment())));
+  EXPECT_EQ(twice.kind, LookupKind::found) << "one effect, listed twice";
 }
 
 TEST(OutcomeTest, NoOtherStatusOfALookupShowsAnything) {
@@ -345,6 +349,27 @@ TEST(OutcomeTest, NoOtherEndOfALookupShowsAnything) {
     EXPECT_EQ(look(exchange).kind, LookupKind::failed);
     EXPECT_EQ(look(exchange).error_code, to_text(end));
   }
+}
+
+TEST(OutcomeTest, AListingWithoutOurReferenceShowsNothing) {
+  const auto foreign = look(answer(200, listing(R"({"id":"pay_9","status":"succeeded"})")));
+  EXPECT_EQ(foreign.kind, LookupKind::failed);
+  EXPECT_EQ(foreign.error_code, "listing_unnamed");
+}
+
+TEST(OutcomeTest, AnUnnamedProofDoesNotCoverWhatIsThereAlready) {
+  Guarantees any;
+  any.no_effect = {{409, ""}, {422, ""}};
+  for (const char* code : {"IDEMPOTENCY_KEY_REUSED", "idempotency_error", "already_exists",
+                           "Duplicate_Payment", "order_exists"}) {
+    for (const int status : {409, 422}) {
+      EXPECT_EQ(classify_call(answer(status, error(code)), kKey, kShape, any, kNow).kind,
+                OutcomeKind::ambiguous)
+          << status << " " << code;
+    }
+  }
+  EXPECT_EQ(classify_call(answer(422, error("bad_iban")), kKey, kShape, any, kNow).kind,
+            OutcomeKind::rejected);
 }
 
 }  // namespace

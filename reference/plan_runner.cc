@@ -30,6 +30,13 @@ std::string_view describe(const StepAnswer& step) {
   return to_text(step.step->status);
 }
 
+// What the executor could not do is in doubt.
+Answer unclear(const Error& error) {
+  Answer answer;
+  answer.error_code = std::string(error_row(error.code).name);
+  return answer;
+}
+
 // Of what is open, the one that a person must know of first.
 std::optional<AnswerStatus> worst_open(const std::vector<StepAnswer>& steps) {
   constexpr std::array order{
@@ -81,15 +88,27 @@ Result<PlanAnswer> PlanRunner::submit(const Plan& plan) {
 // Everything that could be refused is, before the first step has an effect.
 Result<void> PlanRunner::check_steps(const Plan& plan) const {
   for (const auto& step : plan.steps) {
-    const auto provider = parts_.find_provider(step.action);
-    if (!provider) return tl::unexpected(provider.error());
-    const auto tool = parts_.policy.find_tool(step.action);
-    if (!tool) return tl::unexpected(tool.error());
-    auto checked =
-        check_intent(step_intent(plan, step, step.params, {}), **tool, (*provider)->guarantees());
+    auto checked = check_step(step_intent(plan, step, step.params, {}));
+    // An undo's parameters are not known yet; what can be said of it is.
+    if (checked && step.undo) {
+      Intent undo = step_intent(plan, step, Json::object(), {});
+      undo.intent_id = undo_intent_id(plan, step);
+      undo.action = step.undo->action;
+      checked = check_step(undo);
+    }
     if (!checked) return checked;
   }
   return {};
+}
+
+Result<void> PlanRunner::check_step(const Intent& intent) const {
+  const auto provider = parts_.find_provider(intent.action);
+  if (!provider) return tl::unexpected(provider.error());
+  const auto tool = parts_.policy.find_tool(intent.action);
+  if (!tool) return tl::unexpected(tool.error());
+  return check_intent(intent, **tool, (*provider)->guarantees()).and_then([&] {
+    return check_key(intent.action, **tool, parts_.sealer);
+  });
 }
 
 Result<PlanRunner::Opened> PlanRunner::find_or_register(const Plan& plan) {
@@ -120,13 +139,10 @@ Result<PlanRunner::Opened> PlanRunner::compare(const Plan& plan, Operation paren
       });
 }
 
-// Once a step was called, there is always an answer: what the executor could not do is in doubt.
+// Once a step was called, there is always an answer.
 Answer PlanRunner::submit_step(const Intent& intent) {
   auto answer = executor_.submit(intent);
-  if (answer) return std::move(*answer);
-  Answer unclear;
-  unclear.error_code = std::string(error_row(answer.error().code).name);
-  return unclear;
+  return answer ? std::move(*answer) : unclear(answer.error());
 }
 
 void PlanRunner::take_steps(Run& run) {
@@ -159,7 +175,13 @@ void PlanRunner::undo_steps(Run& run) {
       taken.undo = Answer{AnswerStatus::failed_final, {}, {}, nullptr, "undo_incomplete", {}};
       continue;
     }
-    taken.undo = submit_step(*intent);
+    const auto undone = executor_.submit(*intent);
+    if (!undone && undone.error().code == ErrorCode::invalid_argument) {
+      // Its tool refuses what the template made of the step's answer, and will do so always.
+      taken.undo = Answer{AnswerStatus::failed_final, {}, {}, nullptr, "undo_refused", {}};
+      continue;
+    }
+    taken.undo = undone ? *undone : unclear(undone.error());
     if (!is_ended(*taken.undo)) return;
   }
 }

@@ -46,6 +46,7 @@ class PlanRunner {
     PlanHash hash;  // of the plan as submitted
   };
   Result<void> check_steps(const Plan& plan) const;
+  Result<void> check_step(const Intent& intent) const;
   Result<Opened> find_or_register(const Plan& plan);
   Result<Opened> compare(const Plan& plan, Operation parent) const;
   void take_steps(Run& run);

@@ -309,5 +309,24 @@ TEST_F(PlanRunnerTest, WhatIsNoListOfRecipientsIsRefused) {
   }
 }
 
+TEST_F(PlanRunnerTest, AnUndoThatCannotBeCalledIsRefusedBeforeTheFirstStep) {
+  Plan plan = trip();
+  world_.policy.tools["cancel_booking"] = world_.policy.tools["refund_payment"];
+  plan.steps[1].undo->action = "cancel_booking";
+  EXPECT_NE(refused(plan).message.find("cancel_booking"), std::string::npos);
+  EXPECT_TRUE(world_.provider.calls.empty());
+}
+
+TEST_F(PlanRunnerTest, AnUndoThatItsToolRefusesIsAPartialFailure) {
+  world_.policy.tools["refund_payment"].fields["amount"] = {FieldRule::minor_units};
+  fail_mails();
+  Plan plan = trip();
+  plan.steps[0].undo->params["amount"] = "all of it";
+  const auto answer = submit(plan);
+  EXPECT_EQ(answer.status, S::failed_final);
+  EXPECT_EQ(answer.error_code, "partial_failure");
+  EXPECT_EQ(answer.steps.at(0).undo->error_code, "undo_refused");
+}
+
 }  // namespace
 }  // namespace onceproof

@@ -81,6 +81,9 @@ FieldRules read_fields(YamlCursor map) {
     if (has(FieldRule::ignore) && into.size() > 1) {
       rules.complain("an ignored field needs no other rule");
     }
+    if (name.ends_with("[]") && (has(FieldRule::ignore) || has(FieldRule::absent_if_null))) {
+      rules.complain("an item of a list cannot be absent; name the list, or a member of its items");
+    }
   }
   return fields;
 }

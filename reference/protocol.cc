@@ -15,16 +15,15 @@ bool has_calls_left(const Operation& operation, const ToolPolicy& policy) {
   return operation.attempt_count < policy.max_attempts;
 }
 
-// check_initial first; then a random time up to check_initial * 2^round, at most check_max. The
-// jitter keeps workers that failed together from asking together.
+// A random time up to check_initial * 2^round, at most check_max: full jitter, which keeps workers
+// that failed together from asking together. Source: M. Brooker, "Exponential Backoff And Jitter".
 Milliseconds backoff(std::int64_t round, const ToolPolicy& policy, Random& jitter) {
   Milliseconds longest = std::min(policy.check_initial, policy.check_max);
   for (std::int64_t i = 0; i < round && longest < policy.check_max; ++i) {
     longest = std::min(longest * 2, policy.check_max);
   }
-  const auto spread = longest - std::min(policy.check_initial, longest);
-  return longest - spread +
-         Milliseconds{jitter.below(static_cast<std::uint64_t>(spread.count()) + 1)};
+  const auto most = static_cast<std::uint64_t>(std::max<std::int64_t>(longest.count(), 1));
+  return kInstant + Milliseconds{jitter.below(most)};
 }
 
 // Resends count too: each of them is a question to the provider that brought no answer.
@@ -49,7 +48,7 @@ std::optional<CivilTime> Protocol::provable_absence_at(const Operation& operatio
   if (!operation.last_attempt_at) return std::nullopt;
   CivilTime call_ended = *operation.last_attempt_at + policy.lease;
   // The lease as it was given, if the policy has become shorter since.
-  if (operation.lease_until) call_ended = std::max(call_ended, *operation.lease_until);
+  if (operation.attempt_until) call_ended = std::max(call_ended, *operation.attempt_until);
   return call_ended + guarantees.max_in_flight + guarantees.lookup->index_delay;
 }
 
@@ -57,7 +56,9 @@ bool Protocol::key_dedup_is_live(const Operation& operation, const ToolPolicy& p
                                  const Guarantees& guarantees, CivilTime now) {
   if (!guarantees.key_dedup) return false;
   const CivilTime first = operation.first_attempt_at.value_or(now);
-  return now + policy.call_timeout < first + guarantees.key_dedup->window;
+  // The last instant at which the call may still be taking effect.
+  const CivilTime ends = now + policy.call_timeout + guarantees.max_in_flight;
+  return ends < first + guarantees.key_dedup->window;
 }
 
 Decision Protocol::on_submit(const Found& found, const ToolPolicy&, const Guarantees&,
@@ -131,6 +132,7 @@ Decision Protocol::on_lookup(const Operation& operation, const LookupResult& loo
                              CivilTime asked_at, const ToolPolicy& policy,
                              const Guarantees& guarantees, CivilTime now, Random& jitter) const {
   if (is_found(lookup)) return {Do::record_succeeded, "found", {}};
+  if (lookup.kind == LookupKind::found_several) return {Do::escalate, "several_effects", {}};
   const bool exists =
       lookup.kind == LookupKind::found || lookup.kind == LookupKind::found_incomplete;
   if (exists) return on_unresolved(operation, policy, guarantees, now, jitter);

@@ -40,6 +40,7 @@ struct CallRequest {
 enum class LookupKind {
   found,             // exists and is completed
   found_incomplete,  // exists, not completed yet
+  found_several,     // more than one effect of one operation exists
   not_found,         // the provider lists none: absence is for the decision core to prove
   failed,            // no usable answer
   unsupported,

@@ -22,7 +22,9 @@ class Reconciler {
   // Takes what is due, at most `batch`, and drives each one as far as it goes: verifies what is
   // unknown, delivers what is pending with parameters that were kept (what the outbox registered,
   // follow-ups, what was proved absent). Without them it waits, pending, for the next submit.
-  Result<ReconcilePass> run_once(std::size_t batch = 100);
+  // At `stop` the operation that is under way is finished, and no other one begun.
+  static constexpr std::size_t kBatch = 100;
+  Result<ReconcilePass> run_once(std::size_t batch = kBatch, std::stop_token stop = {});
   void run(std::stop_token stop, Milliseconds interval);
 
  private:

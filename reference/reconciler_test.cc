@@ -236,5 +236,53 @@ TEST(ReconcilerTest, TheLoopSettlesAndEndsWhenAsked) {
   EXPECT_EQ(world.operation().status, Status::succeeded);
 }
 
+TEST(ReconcilerTest, TwoEffectsThatALookupShowsGoToAPersonAtOnce) {
+  World world(searchable_guarantees());
+  world.provider.replies = {Reply::lost_after_commit};
+  const auto worker = world.start("w1");
+  worker->submit();
+  world.provider.on_find = [] {
+    LookupResult found;
+    found.kind = LookupKind::found_several;
+    found.error_code = "several_effects";
+    return found;
+  };
+  world.pass(20);
+  worker->reconcile();
+  EXPECT_EQ(worker->status(), S::review);
+  EXPECT_EQ(world.journal.events(world.operation().operation_key).value().back().detail,
+            "several_effects");
+}
+
+// Only the caller could send again, and it does not come back.
+TEST(ReconcilerTest, WhatADeadWorkerLeftReachesReviewWithinUnknownAfter) {
+  World world(keyed_guarantees());
+  world.provider.at = [](std::string_view point) {
+    if (point == "committed") throw std::runtime_error("crash");
+  };
+  EXPECT_THROW(world.start("w1")->submit(), std::runtime_error);
+  world.provider.at = nullptr;
+  const auto worker = world.start("w2");
+  world.pass(601);
+  for (int i = 0; i < 30; ++i) {
+    worker->reconcile();
+    world.pass(100);
+  }
+  EXPECT_EQ(worker->status(), S::review);
+  EXPECT_EQ(world.provider.calls.size(), 1U);
+}
+
+TEST(ReconcilerTest, AStopEndsTheBatch) {
+  World world(searchable_guarantees());
+  world.provider.replies = {Reply::lost_after_commit, Reply::lost_after_commit};
+  const auto worker = world.start("w1");
+  worker->submit(payment_intent("one"));
+  worker->submit(payment_intent("two"));
+  world.pass(20);
+  std::stop_source source;
+  world.provider.at = [&](std::string_view) { source.request_stop(); };
+  EXPECT_EQ(worker->reconciler.run_once(10, source.get_token()).value().checked, 1U);
+}
+
 }  // namespace
 }  // namespace onceproof

@@ -43,6 +43,16 @@ Result<void> check_intent(const Intent& intent, const ToolPolicy& tool,
   });
 }
 
+Result<void> check_key(std::string_view action, const ToolPolicy& tool, const Sealer* sealer) {
+  if (sealer != nullptr || (!tool.keep_params && tool.follow_ups.empty())) return {};
+  return fail(
+      ErrorCode::invalid_argument,
+      fmt::format("the policy keeps parameters of '{}' encrypted ({}), and there is no key: "
+                  "give ONCEPROOF_KEY_FILE",
+                  escape_terminal(shorten(action, 80)),
+                  tool.keep_params ? "keep_params" : "of what follows it"));
+}
+
 Result<Prepared> prepare_operation(const Intent& intent, const ToolPolicy& tool, CivilTime now,
                                    const Sealer* sealer, Random& random) {
   std::string operation_key =
@@ -63,13 +73,10 @@ Result<Prepared> prepare_operation(const Intent& intent, const ToolPolicy& tool,
   operation.parent_key = intent.parent_key;
   operation.created_at = now;
   operation.updated_at = now;
-  if (!tool.keep_params) return prepared;
-  if (sealer == nullptr) {
-    return fail(ErrorCode::invalid_argument,
-                fmt::format("the policy keeps the parameters of '{}' encrypted (keep_params), and "
-                            "there is no key: give ONCEPROOF_KEY_FILE",
-                            escape_terminal(shorten(intent.action, 80))));
+  if (auto checked = check_key(intent.action, tool, sealer); !checked) {
+    return tl::unexpected(checked.error());
   }
+  if (!tool.keep_params) return prepared;
   operation.sealed_params = sealer->seal(operation.operation_key, prepared.params, random);
   return prepared;
 }

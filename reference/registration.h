@@ -20,6 +20,10 @@ namespace onceproof {
 Result<void> check_intent(const Intent& intent, const ToolPolicy& tool,
                           const Guarantees& guarantees);
 
+// A tool that keeps parameters, its own or those of what follows it, needs the key before the call:
+// after it, a success could not be recorded whole. Errors: invalid_argument.
+Result<void> check_key(std::string_view action, const ToolPolicy& tool, const Sealer* sealer);
+
 struct Prepared {
   Operation operation;  // to register
   Json params;          // to send

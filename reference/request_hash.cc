@@ -57,16 +57,24 @@ Result<RequestHash> make_request_hash(std::string_view action, const Json& param
   return result;
 }
 
+// A field may be ignored deep inside: what stands beside it was normalised all the same.
 Json params_to_send(const Json& given, const Json& normalised) {
-  Json params = given;
-  for (auto it = params.begin(); it != params.end();) {
-    const Json* counted = find_member(normalised, it.key());
-    if (counted == nullptr && it->is_null()) {
-      it = params.erase(it);  // absent_if_null
-      continue;
+  if (given.is_array() && normalised.is_array() && given.size() == normalised.size()) {
+    Json items = Json::array();
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      items.push_back(params_to_send(given[i], normalised[i]));
     }
-    if (counted != nullptr) *it = *counted;
-    ++it;
+    return items;
+  }
+  if (!given.is_object() || !normalised.is_object()) return normalised;
+  Json params = Json::object();
+  for (const auto& [name, value] : given.items()) {
+    const Json* counted = find_member(normalised, name);
+    if (counted != nullptr) {
+      params[name] = params_to_send(value, *counted);
+    } else if (!value.is_null()) {  // null: absent_if_null
+      params[name] = value;
+    }
   }
   return params;
 }

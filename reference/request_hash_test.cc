@@ -115,5 +115,20 @@ TEST(RequestHashTest, ErrorsNameTheFieldAndNotItsValue) {
   EXPECT_TRUE(refusal(Json::array({1})).starts_with("params: it must be an object"));
 }
 
+TEST(RequestHashTest, NestedIgnoredFieldsAreSentAsGiven) {
+  const Json given{{"card", {{"blob", "b1"}, {"currency", "rub"}}},
+                   {"lines", {{{"n", 1}, {"trace", "t1"}}, {{"n", 2}, {"trace", nullptr}}}},
+                   {"note", nullptr}};
+  ToolPolicy policy;
+  policy.fields = {{"card.blob", {FieldRule::ignore}},
+                   {"card.currency", {FieldRule::currency}},
+                   {"lines[].trace", {FieldRule::ignore}},
+                   {"note", {FieldRule::absent_if_null}}};
+  const auto hash = make_request_hash("create_payment", given, policy, 1, "op_1").value();
+  EXPECT_EQ(params_to_send(given, hash.normalised),
+            (Json{{"card", {{"blob", "b1"}, {"currency", "RUB"}}},
+                  {"lines", {{{"n", 1}, {"trace", "t1"}}, {{"n", 2}}}}}));
+}
+
 }  // namespace
 }  // namespace onceproof

@@ -21,8 +21,9 @@ class TerminalRows {
  public:
   virtual ~TerminalRows() = default;
   // Deletes succeeded and failed_final operations of this action that ended before `ended_before`,
-  // and their events: at most `limit`, oldest first, in one transaction. Returns how many. Does not
-  // judge the age: purge() does. Errors: journal_unavailable (indefinite).
+  // and their events: at most `limit`, in one transaction. The steps of a plan that has not ended
+  // stay: its next submit needs their answers. Returns how many. Does not judge the age: purge()
+  // does. Errors: journal_unavailable (indefinite).
   virtual Result<std::size_t> purge_terminal(std::string_view action_type, CivilTime ended_before,
                                              std::size_t limit) = 0;
 };

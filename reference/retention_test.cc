@@ -133,5 +133,21 @@ TYPED_TEST(PurgeTest, BatchesGoOnUntilNothingIsLeft) {
   EXPECT_EQ(journal.events(key(1)).value().size(), 1u);
 }
 
+// Without its answer the next submit of the plan would take the step once more.
+TYPED_TEST(PurgeTest, StepsOfAnOpenPlanStayAtAnyAge) {
+  TypeParam world;
+  auto& journal = world.journal;
+  Operation plan = sample(1);
+  plan.action_type = "book_trip";
+  journal.register_operation(plan, "w1").value();
+  Operation step = sample(2);
+  step.parent_key = key(1);
+  journal.register_and_claim(step, "w1", at(30s)).value();
+  journal.mark_succeeded(key(2), 1, {"pay_1", nullptr}, at(100s), "w1").value();
+  EXPECT_EQ(journal.purge_terminal("create_payment", at(24h * 10'000), 10).value(), 0u);
+  journal.mark_succeeded(key(1), 0, {key(1), nullptr}, at(200s), "w1").value();
+  EXPECT_EQ(journal.purge_terminal("create_payment", at(24h * 10'000), 10).value(), 1u);
+}
+
 }  // namespace
 }  // namespace onceproof

@@ -139,7 +139,7 @@ Result<Registered> SqliteJournal::registered(const Operation& operation, std::st
     row.attempt_count = 1;
     row.first_attempt_at = row.last_attempt_at = row.created_at;
     row.lease_owner = actor;
-    row.lease_until = lease_until;
+    row.lease_until = row.attempt_until = lease_until;
     row.event_count = 2;
   }
   return parts_->writer.write([&] { return insert_or_read(parts_->connection, row, actor); });

@@ -88,6 +88,8 @@ BEGIN SELECT RAISE(ABORT, 'the intent of an operation never changes'); END;
 ALTER TABLE agent_operations ADD COLUMN sealed_params TEXT
   CHECK (sealed_params IS NULL OR status NOT IN ('succeeded', 'failed_final'));
 ALTER TABLE agent_operations ADD COLUMN parent_key TEXT;
+-- The lease of the last attempt as it was given, also when it is over.
+ALTER TABLE agent_operations ADD COLUMN attempt_until INTEGER;
 
 CREATE INDEX operations_of_a_parent ON agent_operations (parent_key) WHERE parent_key IS NOT NULL;
 CREATE INDEX operations_in_review ON agent_operations (operation_key) WHERE review_since IS NOT NULL;

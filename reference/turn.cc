@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "reference/follow_up.h"
+#include "reference/request_hash.h"
 
 namespace onceproof {
 namespace {
@@ -47,8 +48,15 @@ Turn::Verified Turn::verify(const Operation& operation) {
   return verified;
 }
 
+Json Turn::params_of(const Operation& operation, const Json& given, const Json& normalised) {
+  params_ = params_to_send(given, normalised);
+  if (operation.sealed_params.empty()) return params_;
+  if (auto kept = kept_params(operation, parts_.sealer)) params_ = std::move(*kept);
+  return params_;
+}
+
 Turn::Recorded Turn::call(const Operation& claimed, Status prior, const Json& params) {
-  params_ = &params;
+  params_ = params;
   const CivilTime now = parts_.clock.civil();
   const Guarantees& guarantees = provider_.guarantees();
   const bool may_send = prior == Status::pending
@@ -69,6 +77,10 @@ Turn::Recorded Turn::call(const Operation& claimed, Status prior, const Json& pa
 }
 
 Turn::Recorded Turn::deliver(const Operation& operation) {
+  const auto params = kept_params(operation, parts_.sealer);
+  if (!params && params.error().code == ErrorCode::not_found) {
+    return {operation, Recorded::How::unrecorded, false, std::string(kKeyMissing)};
+  }
   const auto claimed = claim(operation);
   if (!claimed) {
     return {operation, Recorded::How::unrecorded, false,
@@ -76,7 +88,6 @@ Turn::Recorded Turn::deliver(const Operation& operation) {
   }
   if (!*claimed) return read_again(operation);
   const Claim& claim = **claimed;
-  const auto params = kept_params(claim.operation, parts_.sealer);
   if (params) return call(claim.operation, claim.prior_status, *params);
   return record(claim.operation, {Do::escalate, "params_unreadable", {}}, {{}, nullptr, {}});
 }
@@ -84,7 +95,10 @@ Turn::Recorded Turn::deliver(const Operation& operation) {
 Turn::Recorded Turn::leave_to_submit(const Operation& operation) {
   const Decision decision = parts_.protocol.on_unresolved(
       operation, policy_, provider_.guarantees(), parts_.clock.civil(), parts_.random);
-  if (decision.what != Do::escalate) return {operation, Recorded::How::written, false, {}};
+  const bool noted = operation.status == Status::unknown;
+  if (noted && decision.what != Do::escalate) {
+    return {operation, Recorded::How::written, false, {}};
+  }
   return record(operation, decision, {{}, nullptr, operation.error_code});
 }
 
@@ -153,11 +167,9 @@ Turn::Recorded Turn::read_again(const Operation& operation) {
 std::vector<Operation> Turn::follow_ups(const Operation& operation, const Learned& learned,
                                         CivilTime now) const {
   if (policy_.follow_ups.empty()) return {};
-  Json params = nullptr;
-  if (params_ != nullptr) {
-    params = *params_;
-  } else if (auto kept = kept_params(operation, parts_.sealer)) {
-    params = std::move(*kept);
+  Json params = params_;
+  if (params.is_null()) {
+    if (auto kept = kept_params(operation, parts_.sealer)) params = std::move(*kept);
   }
   return make_follow_ups(operation, learned.external_id, learned.result, params, now,
                          {parts_.policy, parts_.sealer, parts_.random});

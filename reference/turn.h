@@ -9,6 +9,8 @@ namespace onceproof {
 
 class Turn {
  public:
+  static constexpr std::string_view kKeyMissing = "key_missing";
+
   // All of them must outlive the turn.
   Turn(const ExecutorParts& parts, const ToolPolicy& policy, Provider& provider)
       : parts_(parts), policy_(policy), provider_(provider) {}
@@ -31,6 +33,10 @@ class Turn {
     Recorded recorded;
   };
 
+  // What every attempt of an operation sends: the very parameters of the first one if they were
+  // kept, for a provider may compare bytes, and a field that does not count may be another one now;
+  // else those given.
+  Json params_of(const Operation& operation, const Json& given, const Json& normalised);
   // Claims the next attempt; nullopt: somebody else was faster. Errors: not_found,
   // journal_unavailable.
   Result<std::optional<Claim>> claim(const Operation& operation);
@@ -39,10 +45,12 @@ class Turn {
   // Sends the claimed attempt, if its lease still allows it. `prior` is the status before the
   // claim. Blocks as verify.
   Recorded call(const Operation& claimed, Status prior, const Json& params);
-  // Claims, and sends the parameters that were kept; to a person if they cannot be read.
+  // Claims, and sends the parameters that were kept; to a person if they are damaged. Nothing is
+  // done if this process does not have their key: another one may.
   Recorded deliver(const Operation& operation);
   // A resend was decided, and its parameters are not at hand. Past unknown_after it goes to a
-  // person; before, nothing is written: its check stays due, so that the next submit resends at
+  // person; before, what a dead worker left is noted as unknown, so that unknown_after begins, and
+  // of what is noted nothing is written: its check stays due, so that the next submit resends at
   // once.
   Recorded leave_to_submit(const Operation& operation);
 
@@ -68,7 +76,7 @@ class Turn {
   const ExecutorParts& parts_;
   const ToolPolicy& policy_;
   Provider& provider_;
-  const Json* params_ = nullptr;  // of the call that is under way
+  Json params_;  // null: not known; what follows a success may name them
 };
 
 }  // namespace onceproof
