@@ -19,6 +19,8 @@ std::string shorten(std::string_view text, std::size_t max_bytes);
 // One word of a POSIX shell's command line; in quotes if it needs them.
 std::string quote_shell(std::string_view word);
 // ASCII letters only; other bytes stay.
+// A header's name, a method: not empty, RFC 9110, section 5.6.2.
+bool is_http_token(std::string_view text);
 std::string to_lower(std::string_view text);
 // Without the `spaces` at both ends.
 std::string_view trim(std::string_view text, std::string_view spaces = " \t");

@@ -93,9 +93,9 @@ void journal_64_threads(benchmark::State& state) {
       }
     };
     const auto start = Clock::now();
-    std::vector<std::thread> callers;
+    std::vector<std::jthread> callers;
     for (std::size_t i = 0; i < kCallers; ++i) callers.emplace_back(caller, i);
-    for (auto& thread : callers) thread.join();
+    callers.clear();
     state.SetIterationTime(std::chrono::duration<double>(Clock::now() - start).count());
     for (const auto& wait : waits) times.insert(times.end(), wait.begin(), wait.end());
   }

@@ -207,7 +207,7 @@ TEST_F(CliTest, ServeAnswersUntilCtrlC) {
 TEST_F(CliTest, PolicyCheckSaysWhatAPolicyComesToOrWhereItIsWrong) {
   ASSERT_TRUE(write_file(path("policy.yaml"),
                          "tool_policy:\n  create_payment:\n    unknown_after: 15m\n    "
-                         "provider: {lookup: {by: key, complete: true}}\n")
+                         "provider: {lookup: {by: reference, complete: true}}\n")
                   .has_value());
   const auto checked = call({"policy", "check", "policy.yaml"});
   EXPECT_EQ(checked.code, 0) << checked.err;

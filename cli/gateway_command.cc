@@ -31,7 +31,8 @@ ExitCode gateway_command(const GatewayArgs& args, const Context& context) {
   const auto gateway =
       Gateway::make({context.clock, **journal, random, *policy, **sealer, **upstream});
   if (!gateway) return complain(gateway.error());
-  const auto server = GatewayServer::start({.bind = args.bind, .port = args.port}, **gateway);
+  const auto server =
+      GatewayServer::start({.bind = args.bind, .port = args.port}, **gateway, context.clock);
   if (!server) return complain(server.error());
   fmt::print("gateway: {} in front of {}\n", (*server)->url(), args.upstream);
   for (const auto& route : policy->gateway.routes) {

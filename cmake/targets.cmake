@@ -73,7 +73,7 @@ endfunction()
 # onceproof_bench(FOLDER SOURCES a_bench.cc ... [LIBRARIES lib ...]): the program FOLDER_bench, which ./dev bench runs.
 function(onceproof_bench folder)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
-  add_executable(${folder}_bench ratios.cc ${arg_SOURCES})
+  add_executable(${folder}_bench ${arg_SOURCES})
   target_link_libraries(${folder}_bench PRIVATE onceproof_options ${arg_LIBRARIES} benchmark::benchmark)
   onceproof_precompile(${folder}_bench)
 endfunction()

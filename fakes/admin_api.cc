@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "base/digest.h"
-#include "faults/listener.h"
+#include "net/listener.h"
 
 namespace onceproof::fakes {
 namespace {
@@ -46,7 +46,7 @@ std::optional<std::uint64_t> number_of(const faults::HttpRequest& request, const
 }  // namespace
 
 Result<std::unique_ptr<AdminApi>> AdminApi::start(AdminOptions options, Host& host, Clock& clock) {
-  if (!faults::is_loopback(options.bind) && options.token.empty()) {
+  if (!net::is_loopback(options.bind) && options.token.empty()) {
     return fail(ErrorCode::invalid_argument,
                 fmt::format("the admin API on {} could be reached from other machines: set a token",
                             options.bind));

@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "faults/raw_client.h"
+#include "net/raw_client.h"
 
 namespace onceproof::fakes {
 namespace {
 
-using faults::RawClient;
+using net::RawClient;
 
 class AdminApiTest : public ::testing::Test {
  protected:
@@ -24,18 +24,18 @@ class AdminApiTest : public ::testing::Test {
   std::string send(const std::string& method, const std::string& target, std::string_view body = "",
                    std::string_view headers = "") {
     RawClient client(api_->port());
-    auto request = faults::post(target, body, headers);
+    auto request = net::post(target, body, headers);
     request.replace(0, 4, method);
     EXPECT_TRUE(client.send(request));
     return client.hear_reply().value_or("");
   }
   static Json body(const std::string& reply) {
-    return parse_json(faults::body_of(reply)).value_or(Json());
+    return parse_json(net::body_of(reply)).value_or(Json());
   }
   void pay() {
     RawClient client(host_->port());
     ASSERT_TRUE(client.send(
-        faults::post("/w2/payments", R"({"order_id":"817","amount_minor":1,"currency":"RUB"})")));
+        net::post("/w2/payments", R"({"order_id":"817","amount_minor":1,"currency":"RUB"})")));
     client.hear_all(Milliseconds{100});
   }
 
@@ -53,8 +53,8 @@ TEST_F(AdminApiTest, ShowsLedgerAndWireLogAndForgetsThem) {
   const auto wire = body(send("GET", "/wire-log?after=0&limit=5"));
   EXPECT_EQ(wire["total"], 1);
   EXPECT_EQ(wire["requests"][0]["worker"], "w2");
-  EXPECT_EQ(faults::status_of(send("GET", "/wire-log?after=x")), 400);
-  EXPECT_EQ(faults::status_of(send("POST", "/reset")), 200);
+  EXPECT_EQ(net::status_of(send("GET", "/wire-log?after=x")), 400);
+  EXPECT_EQ(net::status_of(send("POST", "/reset")), 200);
   EXPECT_TRUE(body(send("GET", "/ledger"))["effects"].empty());
   EXPECT_EQ(body(send("GET", "/wire-log"))["total"], 0);
 }
@@ -63,32 +63,32 @@ TEST_F(AdminApiTest, ArmsListsAndHealsFaults) {
   start();
   const auto armed =
       send("POST", "/faults", R"({"at":"after_commit","on":{"route":"create"},"do":"close"})");
-  EXPECT_EQ(faults::status_of(armed), 201);
+  EXPECT_EQ(net::status_of(armed), 201);
   EXPECT_EQ(body(armed)["name"], "fault-1");
   pay();
   const auto listed = body(send("GET", "/faults"))["faults"];
   ASSERT_EQ(listed.size(), 1U);
   EXPECT_EQ(listed[0]["visits"], 1);
   EXPECT_EQ(listed[0]["firings"][0]["request"], 1);
-  EXPECT_EQ(faults::status_of(send("DELETE", "/faults")), 200);
+  EXPECT_EQ(net::status_of(send("DELETE", "/faults")), 200);
   const auto wrong = send("POST", "/faults", R"({"at":"after_comit","do":"close"})");
-  EXPECT_EQ(faults::status_of(wrong), 400);
+  EXPECT_EQ(net::status_of(wrong), 400);
   EXPECT_NE(wrong.find("after_commit"), std::string::npos) << wrong;
-  EXPECT_EQ(faults::status_of(send("POST", "/faults", "{")), 400);
+  EXPECT_EQ(net::status_of(send("POST", "/faults", "{")), 400);
 }
 
 TEST_F(AdminApiTest, RefusesWebPagesAndUnknownRoutes) {
   start();
-  EXPECT_EQ(faults::status_of(send("GET", "/health")), 200);
-  EXPECT_EQ(faults::status_of(send("POST", "/reset", "", "Origin: http://evil.example\r\n")), 403);
-  EXPECT_EQ(faults::status_of(send("GET", "/")), 404);
+  EXPECT_EQ(net::status_of(send("GET", "/health")), 200);
+  EXPECT_EQ(net::status_of(send("POST", "/reset", "", "Origin: http://evil.example\r\n")), 403);
+  EXPECT_EQ(net::status_of(send("GET", "/")), 404);
 }
 
 TEST_F(AdminApiTest, WithATokenNothingIsShownWithoutIt) {
   start("secret");
-  EXPECT_EQ(faults::status_of(send("GET", "/ledger")), 401);
-  EXPECT_EQ(faults::status_of(send("GET", "/ledger", "", "Authorization: Bearer secre\r\n")), 401);
-  EXPECT_EQ(faults::status_of(send("GET", "/ledger", "", "Authorization: Bearer secret\r\n")), 200);
+  EXPECT_EQ(net::status_of(send("GET", "/ledger")), 401);
+  EXPECT_EQ(net::status_of(send("GET", "/ledger", "", "Authorization: Bearer secre\r\n")), 401);
+  EXPECT_EQ(net::status_of(send("GET", "/ledger", "", "Authorization: Bearer secret\r\n")), 200);
 }
 
 TEST_F(AdminApiTest, BeyondLoopbackItDemandsAToken) {

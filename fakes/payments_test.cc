@@ -9,12 +9,13 @@
 
 #include "base/guarded.h"
 #include "fakes/host.h"
-#include "faults/raw_client.h"
+#include "net/raw_client.h"
 
 namespace onceproof::fakes {
 namespace {
 
-using faults::RawClient;
+using net::RawClient;
+
 using End = RawClient::End;
 
 constexpr std::string_view kBody =
@@ -37,17 +38,17 @@ class PaymentsTest : public ::testing::Test {
   std::string pay(std::string_view body, const std::string& key = "op_1") {
     RawClient client(host_->port());
     const auto header = key.empty() ? "" : "Idempotency-Key: " + key + "\r\n";
-    EXPECT_TRUE(client.send(faults::post("/w1/payments", body, header)));
+    EXPECT_TRUE(client.send(net::post("/w1/payments", body, header)));
     return client.hear_reply().value_or("");
   }
   std::string ask(const std::string& target) {
     RawClient client(host_->port());
-    EXPECT_TRUE(client.send(faults::get("/w1" + target)));
+    EXPECT_TRUE(client.send(net::get("/w1" + target)));
     return client.hear_reply().value_or("");
   }
-  static int status(const std::string& reply) { return faults::status_of(reply); }
+  static int status(const std::string& reply) { return net::status_of(reply); }
   static Json body(const std::string& reply) {
-    return parse_json(faults::body_of(reply)).value_or(Json());
+    return parse_json(net::body_of(reply)).value_or(Json());
   }
   static std::string code(const std::string& reply) {
     return find_string(body(reply)["error"], "code").value_or("");
@@ -252,7 +253,7 @@ TEST_F(PaymentsTest, EachFaultStrikesExactlyAtItsPoint) {
     arm(std::string(R"({"at":")") + strike.point + R"(","on":{"route":"create"},"do":)" +
         strike.action + "}");
     RawClient client(host_->port());
-    ASSERT_TRUE(client.send(faults::post("/w1/payments", kBody, "Idempotency-Key: op_1\r\n")));
+    ASSERT_TRUE(client.send(net::post("/w1/payments", kBody, "Idempotency-Key: op_1\r\n")));
     const auto heard = client.hear_all(Milliseconds{150});
     EXPECT_EQ(status(heard.bytes), strike.status) << what;
     EXPECT_EQ(heard.end, strike.end) << what;
@@ -272,9 +273,9 @@ TEST_F(PaymentsTest, AStoppedFakeLeavesNoHangingClient) {
   arm(R"({"at":"after_commit","on":{"route":"create"},"do":"hang"})");
   arm(R"({"at":"request_received","on":{"route":"create","nth":2},"do":{"delay":"1h"}})");
   RawClient hanging(host_->port()), delayed(host_->port());
-  ASSERT_TRUE(hanging.send(faults::post("/payments", kBody)));
+  ASSERT_TRUE(hanging.send(net::post("/payments", kBody)));
   while (effects() == 0) clock_.wait_for(Milliseconds{1});
-  ASSERT_TRUE(delayed.send(faults::post("/payments", kBody)));
+  ASSERT_TRUE(delayed.send(net::post("/payments", kBody)));
   while (host_->wire_log().size() < 2) clock_.wait_for(Milliseconds{1});
   host_.reset();
   EXPECT_NE(hanging.hear_all().end, End::silence);

@@ -1,14 +1,18 @@
-#include "faults/listener.h"
+#include "net/listener.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "faults/raw_client.h"
 #include "faults/server.h"
+#include "net/raw_client.h"
 
 namespace onceproof::faults {
 namespace {
+
+using net::get;
+using net::RawClient;
+using net::status_of;
 
 using End = RawClient::End;
 
@@ -136,8 +140,8 @@ TEST_F(ListenerTest, AFreedPortCanBeTakenAtOnceButNotABusyOne) {
 
 TEST_F(ListenerTest, AddressesAreChecked) {
   const auto start_on = [&](std::string bind, int port) {
-    return Listener::start(
-        {std::move(bind), port, 4}, [](Connection&, std::stop_token) {}, clock_);
+    return net::Listener::start(
+        {std::move(bind), port, 4}, [](net::Connection&, std::stop_token) {}, clock_);
   };
   EXPECT_EQ(start_on("example.org", 0).error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(start_on("", 0).error().code, ErrorCode::invalid_argument);
@@ -150,10 +154,10 @@ TEST_F(ListenerTest, AddressesAreChecked) {
 
 TEST_F(ListenerTest, KnowsLoopback) {
   for (const auto* bind : {"127.0.0.1", "127.9.9.9", "::1", "localhost"}) {
-    EXPECT_TRUE(is_loopback(bind)) << bind;
+    EXPECT_TRUE(net::is_loopback(bind)) << bind;
   }
   for (const auto* bind : {"0.0.0.0", "::", "10.0.0.1", "128.0.0.1", "example.org", ""}) {
-    EXPECT_FALSE(is_loopback(bind)) << bind;
+    EXPECT_FALSE(net::is_loopback(bind)) << bind;
   }
 }
 

@@ -8,9 +8,9 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(ServerOptions options, Htt
                                                       Clock& clock) {
   std::unique_ptr<HttpServer> server(new HttpServer(options.limits, std::move(handlers)));
   HttpServer* self = server.get();
-  auto listener = Listener::start(
+  auto listener = net::Listener::start(
       {std::move(options.bind), options.port, options.limits.connections},
-      [self, &clock](Connection& connection, std::stop_token stop) {
+      [self, &clock](net::Connection& connection, std::stop_token stop) {
         HttpConnection(connection, self->handlers_, self->limits_, clock).run(std::move(stop));
       },
       clock);

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "faults/http.h"
-#include "faults/listener.h"
+#include "net/listener.h"
 
 namespace onceproof::faults {
 
@@ -21,7 +21,8 @@ struct ServerOptions {
 
 class HttpServer {
  public:
-  // Errors: as Listener::start. Waits for a client's bytes end by real time, whatever clock it is.
+  // Errors: as net::Listener::start. Waits for a client's bytes end by real time, whatever clock it
+  // is.
   static Result<std::unique_ptr<HttpServer>> start(ServerOptions options, HttpHandlers handlers,
                                                    Clock& clock);
   // Requests the handlers' stop tokens, cuts every connection and joins every thread: prompt if
@@ -38,7 +39,7 @@ class HttpServer {
 
   const ServerLimits limits_;
   const HttpHandlers handlers_;
-  std::unique_ptr<Listener> listener_;  // last: its threads use the rest
+  std::unique_ptr<net::Listener> listener_;  // last: its threads use the rest
 };
 
 }  // namespace onceproof::faults

@@ -6,10 +6,16 @@
 
 #include "base/guarded.h"
 #include "base/random.h"
-#include "faults/raw_client.h"
+#include "net/raw_client.h"
 
 namespace onceproof::faults {
 namespace {
+
+using net::body_of;
+using net::get;
+using net::post;
+using net::RawClient;
+using net::status_of;
 
 using End = RawClient::End;
 

@@ -26,12 +26,12 @@ std::string target_for_httplib(const std::string& target) {
 }
 
 // Nothing but what httplib needs: the headers are ours already, and some of them are dangerous.
-std::string head_for_httplib(const RequestHead& head) {
+std::string head_for_httplib(const net::RequestHead& head) {
   return fmt::format("{} {} HTTP/1.1\r\n{}\r\n", head.method, target_for_httplib(head.target),
                      head.keep_alive ? "" : "Connection: close\r\n");
 }
 
-std::string refusal_text(const Refusal& refusal) {
+std::string refusal_text(const net::Refusal& refusal) {
   const HttpReply reply = error_reply(refusal.status, refusal.code, refusal.message);
   return fmt::format(
       "HTTP/1.1 {} {}\r\nConnection: close\r\nContent-Length: {}\r\n"
@@ -63,7 +63,7 @@ void Stream::get_local_ip_and_port(std::string& ip, int& port) const {
   port = 0;
 }
 
-HttpConnection::HttpConnection(Connection& connection, const HttpHandlers& handlers,
+HttpConnection::HttpConnection(net::Connection& connection, const HttpHandlers& handlers,
                                const ServerLimits& limits, Clock& clock)
     : connection_(connection),
       handlers_(handlers),
@@ -82,12 +82,12 @@ void HttpConnection::run(std::stop_token stop) {
   stop_ = std::move(stop);
   for (bool keep = true; keep && !stop_.stop_requested();) {
     auto next = reader_.next();
-    if (auto* refused = std::get_if<RefusedRequest>(&next)) {
+    if (auto* refused = std::get_if<net::RefusedRequest>(&next)) {
       prepare(std::move(refused->head), {});
       return refuse(request_, refused->refusal);
     }
-    if (!std::holds_alternative<WholeRequest>(next)) return;
-    auto& whole = std::get<WholeRequest>(next);
+    if (!std::holds_alternative<net::WholeRequest>(next)) return;
+    auto& whole = std::get<net::WholeRequest>(next);
     keep = whole.head.keep_alive;
     Stream stream(head_for_httplib(whole.head));
     prepare(std::move(whole.head), std::move(whole.body));
@@ -100,7 +100,7 @@ void HttpConnection::run(std::stop_token stop) {
   }
 }
 
-void HttpConnection::prepare(RequestHead head, std::string body) {
+void HttpConnection::prepare(net::RequestHead head, std::string body) {
   decision_.reset();
   request_ = {};
   request_.connection = connection_.number();
@@ -125,7 +125,7 @@ void HttpConnection::decide(const httplib::Request& parsed, httplib::Response& r
   response.set_content(reply.body, reply.content_type);
 }
 
-void HttpConnection::refuse(const HttpRequest& partial, const Refusal& refusal) {
+void HttpConnection::refuse(const HttpRequest& partial, const net::Refusal& refusal) {
   if (handlers_.refused) handlers_.refused(partial, refusal.status);
   connection_.socket().write(refusal_text(refusal), clock_.monotonic() + limits_.write);
   connection_.socket().close_gently(kRefusalPatience);
@@ -148,7 +148,7 @@ bool HttpConnection::perform(const std::string& reply, bool keep) {
 
 // What is to follow the reply; close if it could not be written whole.
 AfterReply HttpConnection::send(const std::string& reply) {
-  Socket& socket = connection_.socket();
+  net::Socket& socket = connection_.socket();
   const auto deadline = clock_.monotonic() + limits_.write;
   const std::string_view most = std::string_view(reply).substr(0, reply.size() - 1);
   AfterReply after;

@@ -15,8 +15,8 @@
 
 #include "base/clock.h"
 #include "faults/http.h"
-#include "faults/listener.h"
-#include "faults/request_reader.h"
+#include "net/listener.h"
+#include "net/request_reader.h"
 
 namespace onceproof::faults {
 
@@ -44,23 +44,23 @@ class Stream final : public httplib::Stream {
 // Serves one connection until it ends, by its client, by a Decision or by a limit.
 class HttpConnection final : private httplib::Server {
  public:
-  HttpConnection(Connection& connection, const HttpHandlers& handlers, const ServerLimits& limits,
-                 Clock& clock);
+  HttpConnection(net::Connection& connection, const HttpHandlers& handlers,
+                 const ServerLimits& limits, Clock& clock);
   void run(std::stop_token stop);
 
  private:
-  void prepare(RequestHead head, std::string body);
+  void prepare(net::RequestHead head, std::string body);
   void decide(const httplib::Request& parsed, httplib::Response& response);
-  void refuse(const HttpRequest& partial, const Refusal& refusal);
+  void refuse(const HttpRequest& partial, const net::Refusal& refusal);
   bool perform(const std::string& reply, bool keep);
   AfterReply send(const std::string& reply);
   void end(Ending ending);
 
-  Connection& connection_;
+  net::Connection& connection_;
   const HttpHandlers& handlers_;
   const ServerLimits& limits_;
   Clock& clock_;
-  RequestReader reader_;
+  net::RequestReader reader_;
   std::stop_token stop_;
   HttpRequest request_;
   std::optional<Decision> decision_;  // for request_

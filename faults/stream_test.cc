@@ -5,11 +5,17 @@
 #include <gtest/gtest.h>
 
 #include "base/guarded.h"
-#include "faults/raw_client.h"
 #include "faults/server.h"
+#include "net/raw_client.h"
 
 namespace onceproof::faults {
 namespace {
+
+using net::body_of;
+using net::get;
+using net::post;
+using net::RawClient;
+using net::status_of;
 
 using End = RawClient::End;
 

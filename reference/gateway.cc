@@ -24,29 +24,51 @@ std::vector<std::string> header_lines(const GatewayRequest& request, std::string
   return lines;
 }
 
-// Not for the next hop, or ours to set. Source: RFC 9110, section 7.6.1.
-bool is_forwarded(std::string_view header) {
-  constexpr std::array<std::string_view, 14> kept_back{"connection",
-                                                       "keep-alive",
-                                                       "proxy-authenticate",
-                                                       "proxy-authorization",
-                                                       "te",
-                                                       "trailer",
-                                                       "upgrade",
-                                                       "transfer-encoding",
-                                                       "host",
-                                                       "content-length",
-                                                       "expect",
-                                                       "idempotency-key",
-                                                       "accept-encoding",
-                                                       "proxy-connection"};
-  return std::ranges::find(kept_back, to_lower(header)) == kept_back.end();
+// For this hop alone, or made anew. Source: RFC 9110, section 7.6.1.
+bool is_of_this_hop(std::string_view lower_case_name) {
+  constexpr std::array<std::string_view, 11> names{"connection",
+                                                   "content-length",
+                                                   "expect",
+                                                   "host",
+                                                   "keep-alive",
+                                                   "te",
+                                                   "proxy-connection",
+                                                   "trailer",
+                                                   "upgrade",
+                                                   "transfer-encoding",
+                                                   "proxy-authorization"};
+  return std::ranges::find(names, lower_case_name) != names.end();
 }
 
-HttpRequest upstream_request(const GatewayRequest& request) {
+// Headers by which a harmless method is taken for another one.
+bool is_method_override(std::string_view lower_case_name) {
+  constexpr std::array<std::string_view, 3> names{"x-http-method", "x-http-method-override",
+                                                  "x-method-override"};
+  return std::ranges::find(names, lower_case_name) != names.end();
+}
+
+std::vector<std::string> named_by_connection(const GatewayRequest& request) {
+  std::vector<std::string> names;
+  for (const auto& line : header_lines(request, "Connection")) {
+    for (std::string_view rest = line; !rest.empty();) {
+      const auto comma = std::min(rest.find(','), rest.size());
+      names.push_back(to_lower(trim(rest.substr(0, comma))));
+      rest.remove_prefix(std::min(comma + 1, rest.size()));
+    }
+  }
+  return names;
+}
+
+// `key_header`: the upstream's own; a client's line of that name could be taken for our key.
+HttpRequest upstream_request(const GatewayRequest& request, std::string_view key_header) {
   HttpRequest upstream{request.method, request.target, {}, request.body};
+  const auto kept_back = named_by_connection(request);
   for (const auto& header : request.headers) {
-    if (is_forwarded(header.first)) upstream.headers.push_back(header);
+    const std::string name = to_lower(header.first);
+    const bool ours = name == "idempotency-key" || name == to_lower(key_header) ||
+                      name == "accept-encoding" || is_method_override(name);
+    if (ours || is_of_this_hop(name) || std::ranges::count(kept_back, name) > 0) continue;
+    upstream.headers.push_back(header);
   }
   return upstream;
 }
@@ -104,9 +126,10 @@ GatewayResponse problem_of(const Error& error) {
   }
 }
 
-// What is compared under one key: where to, and what. A body that is no JSON counts byte by byte.
+// What is compared under one key: how, where to, and what. A body that is no JSON counts byte by
+// byte.
 Result<Json> identity_of(const GatewayRequest& request) {
-  Json params{{"target", request.target}};
+  Json params{{"method", request.method}, {"target", request.target}};
   const auto types = header_lines(request, "Content-Type");
   const bool json = !types.empty() && to_lower(types.front()).find("json") != std::string::npos;
   if (!json) {
@@ -133,10 +156,10 @@ class Upstream final : public Provider {
     outcome.error_code = "not_sent";
     if (request_ == nullptr) return outcome;
     called_ = true;
-    HttpRequest request = upstream_request(*request_);
-    if (guarantees_.key_dedup) {
-      request.headers.emplace_back(guarantees_.key_dedup->header, call.operation_key);
-    }
+    const auto& dedup = guarantees_.key_dedup;
+    HttpRequest request = upstream_request(*request_, dedup ? dedup->header : "");
+    if (dedup) request.headers.emplace_back(dedup->header, call.operation_key);
+    request.new_connection = !dedup;
     const Exchange exchange = parts_.upstream.exchange(request, call.timeout);
     const EffectShape shape{.reference_field = "",
                             .completed = "",
@@ -178,31 +201,40 @@ struct Gateway::Route {
 Gateway::Gateway(GatewayParts parts) : parts_(parts), policy_(parts.policy.policy) {}
 Gateway::~Gateway() = default;
 
-Result<std::unique_ptr<Gateway>> Gateway::make(GatewayParts parts) {
-  std::unique_ptr<Gateway> gateway(new Gateway(parts));
-  const auto wrong = [](const GatewayRoute& rule, std::string_view what) {
-    return fail(ErrorCode::invalid_argument,
-                fmt::format("gateway route {} {}: {}", rule.method, rule.path, what));
-  };
-  if (parts.policy.gateway.routes.empty()) {
+Result<void> check_gateway(const PolicyFile& policy) {
+  if (policy.gateway.routes.empty()) {
     return fail(ErrorCode::invalid_argument,
                 "the policy has no gateway.routes: nothing would be protected");
   }
+  for (const auto& rule : policy.gateway.routes) {
+    const auto wrong = [&](std::string_view what) {
+      return fail(ErrorCode::invalid_argument,
+                  fmt::format("gateway route {} {}: {}", rule.method,
+                              escape_terminal(shorten(rule.path, 200)), what));
+    };
+    if (policy.guarantees_of(rule.action).lookup) {
+      return wrong(
+          "its provider promises a lookup, which the gateway does not make: it does not know the "
+          "provider's search; leave lookup out");
+    }
+    const ToolPolicy& tool = policy.policy.tools.at(rule.action);
+    if (tool.keep_params || !tool.follow_ups.empty()) {
+      return wrong(
+          "keep_params and follow_ups are not for the gateway: its client repeats the request");
+    }
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Gateway>> Gateway::make(GatewayParts parts) {
+  std::unique_ptr<Gateway> gateway(new Gateway(parts));
+  if (auto checked = check_gateway(parts.policy); !checked) {
+    return tl::unexpected(checked.error());
+  }
   for (const auto& rule : parts.policy.gateway.routes) {
     Route route{rule, parts.policy.guarantees_of(rule.action)};
-    if (route.guarantees.lookup) {
-      return wrong(rule,
-                   "its provider promises a lookup, which the gateway does not make: it does "
-                   "not know the provider's search; leave lookup out");
-    }
-    ToolPolicy& tool = gateway->policy_.tools.at(rule.action);
-    if (tool.keep_params || !tool.follow_ups.empty()) {
-      return wrong(rule,
-                   "keep_params and follow_ups are not for the gateway: its client repeats "
-                   "the request");
-    }
     route.guarantees.reference_field.clear();  // a client's body is passed on as it is
-    tool.result_fields = {"status", "sealed"};
+    gateway->policy_.tools.at(rule.action).result_fields = {"status", "sealed"};
     gateway->routes_.push_back(std::move(route));
   }
   return gateway;
@@ -252,11 +284,19 @@ GatewayResponse Gateway::protect(const Route& route, const GatewayRequest& reque
 }
 
 GatewayResponse Gateway::pass_on(const GatewayRequest& request) {
-  Exchange exchange = parts_.upstream.exchange(upstream_request(request), kPassTimeout);
+  Exchange exchange = parts_.upstream.exchange(upstream_request(request, ""), kPassTimeout);
   if (exchange.end != ExchangeEnd::complete) {
     return problem(502, "upstream", "The upstream gave no whole answer", to_text(exchange.end));
   }
-  return {exchange.status, std::move(exchange.content_type), {}, std::move(exchange.body)};
+  GatewayResponse response{exchange.status, std::move(exchange.content_type), {}, {}};
+  for (auto& [name, value] : exchange.headers) {
+    const std::string lower = to_lower(name);
+    const bool length_of_no_body = request.method == "HEAD" && lower == "content-length";
+    const bool made_anew = is_of_this_hop(lower) || lower == "content-type";
+    if (length_of_no_body || !made_anew) response.headers.emplace_back(name, std::move(value));
+  }
+  response.body = std::move(exchange.body);
+  return response;
 }
 
 GatewayResponse Gateway::respond(const Answer& answer, bool called, Milliseconds call_timeout) {
@@ -276,9 +316,10 @@ GatewayResponse Gateway::respond(const Answer& answer, bool called, Milliseconds
                                  "repeat it later, with this key"),
                          Milliseconds{1'000});
     case AnswerStatus::pending:
-      return retry_after(problem(502, "not-sent", "The upstream was not reached",
-                                 "no effect exists; repeat with this key"),
-                         Milliseconds{1'000});
+      return retry_after(
+          problem(502, "no-effect", "The upstream did not take it",
+                  fmt::format("no effect exists ({}); repeat with this key", answer.error_code)),
+          Milliseconds{1'000});
     case AnswerStatus::review:
       return doubt("in-review",
                    "a person looks into it; do not send it under another key, repeat this one");

@@ -44,15 +44,18 @@ struct GatewayParts {
   HttpClient& upstream;
 };
 
+// Whether a gateway can stand on this policy. Errors: invalid_argument (no route; a tool that it
+// cannot serve: with a lookup, keep_params or follow_ups).
+Result<void> check_gateway(const PolicyFile& policy);
+
 class Gateway {
  public:
-  // Errors: invalid_argument (no route; a tool that the gateway cannot serve: with a lookup,
-  // keep_params or follow_ups).
+  // Errors: those of check_gateway.
   static Result<std::unique_ptr<Gateway>> make(GatewayParts parts);
   ~Gateway();
 
   // A route's request: 400 (no key, a wrong one, a body that breaks the policy), 409 (in flight),
-  // 422 (another request under this key), 502 (nothing was sent), 503 (no journal), 504 (the
+  // 422 (another request under this key), 502 (no effect exists), 503 (no journal), 504 (the
   // outcome is unknown, or with a person), all as problem+json; or the upstream's first final
   // answer. A repeat of it has the header Idempotency-Replayed: true. GET and HEAD are passed on as
   // they are; anything else is 404. Blocks for at most the tool's call_timeout, plus local

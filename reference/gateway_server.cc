@@ -1,107 +1,155 @@
 #include "reference/gateway_server.h"
 
 #include <fmt/format.h>
-#include <httplib.h>
-#include <sys/socket.h>
 
 #include <array>
-#include <thread>
+#include <condition_variable>
+#include <mutex>
 
 #include "base/text.h"
+#include "net/listener.h"
+#include "net/request_reader.h"
 
 namespace onceproof {
 namespace {
 
-constexpr std::size_t kMaxBody = 1 << 20;
-constexpr int kSecondsPerRead = 10;
+constexpr Milliseconds kRefusalPatience{2'000};
 
-// httplib notes the connection's ends among the headers.
-bool is_note(std::string_view header) {
-  constexpr std::array<std::string_view, 4> notes{"REMOTE_ADDR", "REMOTE_PORT", "LOCAL_ADDR",
-                                                  "LOCAL_PORT"};
-  return std::find(notes.begin(), notes.end(), header) != notes.end();
+std::string_view reason_of(int status) {
+  struct Reason {
+    int status;
+    std::string_view text;
+  };
+  constexpr std::array<Reason, 15> reasons{{{200, "OK"},
+                                            {201, "Created"},
+                                            {202, "Accepted"},
+                                            {204, "No Content"},
+                                            {304, "Not Modified"},
+                                            {400, "Bad Request"},
+                                            {402, "Payment Required"},
+                                            {404, "Not Found"},
+                                            {408, "Request Timeout"},
+                                            {409, "Conflict"},
+                                            {422, "Unprocessable Content"},
+                                            {500, "Internal Server Error"},
+                                            {502, "Bad Gateway"},
+                                            {503, "Service Unavailable"},
+                                            {504, "Gateway Timeout"}}};
+  const auto* found = std::ranges::find(reasons, status, &Reason::status);
+  return found == reasons.end() ? std::string_view("-") : found->text;
 }
 
-// httplib takes such bodies apart, and what is passed on must be what came.
-bool is_taken_apart(const httplib::Request& request) {
-  return request.is_multipart_form_data() || request.has_header("Content-Encoding");
+bool has_no_body(int status, std::string_view method) {
+  return method == "HEAD" || status == 204 || status == 304;
 }
 
-void serve(Gateway& gateway, const httplib::Request& request, httplib::Response& response) {
-  if (is_taken_apart(request)) {
-    response.status = 415;
-    response.set_content(R"({"status":415,"title":"multipart and encoded bodies are not taken"})",
-                         "application/problem+json");
-    return;
+std::string write_response(const GatewayResponse& response, std::string_view method, bool keep) {
+  std::string text = fmt::format("HTTP/1.1 {} {}\r\n", response.status, reason_of(response.status));
+  if (!response.content_type.empty()) {
+    text += fmt::format("Content-Type: {}\r\n", response.content_type);
   }
-  GatewayRequest asked{request.method, request.target, {}, request.body};
-  for (const auto& [name, value] : request.headers) {
-    if (!is_note(name)) asked.headers.emplace_back(name, value);
+  for (const auto& [name, value] : response.headers) {
+    text += fmt::format("{}: {}\r\n", name, value);
   }
-  const GatewayResponse answer = gateway.handle(asked);
-  response.status = answer.status;
-  for (const auto& [name, value] : answer.headers) response.set_header(name, value);
-  response.set_content(answer.body, answer.content_type);
+  if (!keep) text += "Connection: close\r\n";
+  if (has_no_body(response.status, method)) return text + "\r\n";
+  return text + fmt::format("Content-Length: {}\r\n\r\n", response.body.size()) + response.body;
+}
+
+GatewayResponse refusal_response(const net::Refusal& refusal) {
+  const Json body{{"type", "urn:onceproof:problem:" + refusal.code},
+                  {"title", "The request cannot be read"},
+                  {"status", refusal.status},
+                  {"detail", refusal.message}};
+  return {refusal.status, "application/problem+json", {}, to_line(body)};
 }
 
 }  // namespace
 
 struct GatewayServer::State {
-  httplib::Server server;
-  std::string bind;
-  int port = 0;
-  std::jthread thread;
+  State(Gateway& served, Clock& used) : gateway(served), clock(used) {}
+
+  void serve(net::Connection& connection, const std::stop_token& stop);
+  bool answer(net::Connection& connection, net::WholeRequest request);
+  void finish();
+
+  Gateway& gateway;
+  Clock& clock;
+  const net::ServerLimits limits;
+  std::mutex mutex;
+  std::condition_variable answered;
+  std::size_t answering = 0;                // requests; under mutex
+  bool stopping = false;                    // under mutex: no other request is begun
+  std::unique_ptr<net::Listener> listener;  // last: its threads use the rest
 };
+
+void GatewayServer::State::serve(net::Connection& connection, const std::stop_token& stop) {
+  net::RequestReader reader(connection, limits, clock);
+  while (!stop.stop_requested()) {
+    auto next = reader.next();
+    if (auto* refused = std::get_if<net::RefusedRequest>(&next)) {
+      connection.socket().write(
+          write_response(refusal_response(refused->refusal), refused->head.method, false),
+          clock.monotonic() + limits.write);
+      return connection.socket().close_gently(kRefusalPatience);
+    }
+    auto* whole = std::get_if<net::WholeRequest>(&next);
+    if (whole == nullptr || !answer(connection, std::move(*whole))) return;
+  }
+}
+
+// True: the connection goes on.
+bool GatewayServer::State::answer(net::Connection& connection, net::WholeRequest request) {
+  {
+    const std::scoped_lock lock(mutex);
+    if (stopping) return false;
+    ++answering;
+  }
+  const std::string method = request.head.method;
+  const bool keep = request.head.keep_alive;
+  const GatewayResponse response =
+      gateway.handle({method, std::move(request.head.target), std::move(request.head.lines),
+                      std::move(request.body)});
+  const std::string text = write_response(response, method, keep);
+  const auto sent = connection.socket().write(text, clock.monotonic() + limits.write);
+  const std::scoped_lock lock(mutex);
+  --answering;
+  answered.notify_all();
+  return keep && sent == text.size() && !stopping;
+}
+
+// Bounded: a request by its tool's call_timeout, an answer by limits.write.
+void GatewayServer::State::finish() {
+  std::unique_lock lock(mutex);
+  stopping = true;
+  answered.wait(lock, [&] { return answering == 0; });
+}
 
 GatewayServer::GatewayServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Result<std::unique_ptr<GatewayServer>> GatewayServer::start(const GatewayServerOptions& options,
-                                                            Gateway& gateway) {
-  auto state = std::make_unique<State>();
-  httplib::Server& server = state->server;
-  // Without httplib's SO_REUSEPORT, under which two gateways would share a port unnoticed.
-  server.set_socket_options([](int socket) {
-    const int yes = 1;
-    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  });
-  server.new_task_queue = [threads = options.threads] { return new httplib::ThreadPool(threads); };
-  server.set_payload_max_length(kMaxBody);
-  server.set_read_timeout(kSecondsPerRead);
-  server.set_write_timeout(kSecondsPerRead);
-  server.set_tcp_nodelay(true);
-  const auto handler = [&gateway](const httplib::Request& request, httplib::Response& response) {
-    serve(gateway, request, response);
-  };
-  server.Get(".*", handler);
-  server.Post(".*", handler);
-  server.Put(".*", handler);
-  server.Patch(".*", handler);
-  server.Delete(".*", handler);
-  state->bind = options.bind;
-  state->port = options.port;
-  if (options.port == 0) {
-    state->port = server.bind_to_any_port(options.bind);
-  } else if (!server.bind_to_port(options.bind, options.port)) {
-    state->port = -1;
-  }
-  if (state->port < 0) {
-    return fail(ErrorCode::port_busy,
-                fmt::format("cannot listen on {} port {}: it is busy, or no address of this "
-                            "machine; --port 0 takes any free one",
-                            escape_terminal(shorten(options.bind, 80)), options.port));
-  }
-  state->thread = std::jthread([&server] { server.listen_after_bind(); });
-  // stop() does nothing before this; the connections that come meanwhile are in the backlog.
-  while (!server.is_running()) std::this_thread::yield();
+                                                            Gateway& gateway, Clock& clock) {
+  auto state = std::make_unique<State>(gateway, clock);
+  State* self = state.get();
+  auto listener = net::Listener::start(
+      {options.bind, options.port, state->limits.connections},
+      [self](net::Connection& connection, std::stop_token stop) { self->serve(connection, stop); },
+      clock);
+  if (!listener) return tl::unexpected(listener.error());
+  state->listener = std::move(*listener);
   return std::unique_ptr<GatewayServer>(new GatewayServer(std::move(state)));
 }
 
 GatewayServer::~GatewayServer() {
-  state_->server.stop();
+  state_->finish();
+}
+
+int GatewayServer::port() const {
+  return state_->listener->port();
 }
 
 std::string GatewayServer::url() const {
-  return fmt::format("http://{}:{}", state_->bind, state_->port);
+  return state_->listener->url();
 }
 
 }  // namespace onceproof

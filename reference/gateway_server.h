@@ -1,29 +1,32 @@
-// The gateway's listener: HTTP/1.1 by cpp-httplib, on loopback unless told otherwise. Invariant: it
-// ends with its object; requests that are being answered are finished first. Limits: 1 MiB a body,
-// 8 KiB a header line (httplib's), a time limit for each read and write, so many requests at one
-// time as there are threads. No TLS: put it beside the client, or behind what has it.
+// The gateway's listener: HTTP/1.1, on loopback unless told otherwise. Every byte of a header, of
+// the target and of the body reaches the gateway as it was sent, or the request is refused
+// (net/request_head.h). Invariant: it ends with its object; requests that are being answered are
+// finished first. Limits: net/limits.h. No TLS: put it beside the client, or behind what has it.
+// Not httplib's server: that decodes %xx in headers, so that two keys become one and one request
+// two.
 #pragma once
 
 #include <memory>
 #include <string>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "reference/gateway.h"
 
 namespace onceproof {
 
 struct GatewayServerOptions {
-  std::string bind = "127.0.0.1";
-  int port = 0;  // 0: any free one
-  std::size_t threads = 32;
+  std::string bind = "127.0.0.1";  // an address in digits, or "localhost"
+  int port = 0;                    // 0: any free one
 };
 
 class GatewayServer {
  public:
-  // `gateway` must outlive it. Errors: port_busy.
+  // `gateway` and `clock` must outlive it. Errors: port_busy, invalid_argument (no such address).
   static Result<std::unique_ptr<GatewayServer>> start(const GatewayServerOptions& options,
-                                                      Gateway& gateway);
+                                                      Gateway& gateway, Clock& clock);
   ~GatewayServer();
+  int port() const;
   std::string url() const;  // "http://127.0.0.1:4711"
 
  private:

@@ -54,7 +54,7 @@ class GatewayTest : public ::testing::Test {
     auto made = Gateway::make({clock_, *journal_, random_, policy_, sealer_, *client_});
     ASSERT_TRUE(made) << made.error().message;
     gateway_ = std::move(*made);
-    server_ = GatewayServer::start({.threads = 8}, *gateway_).value();
+    server_ = GatewayServer::start({}, *gateway_, clock_).value();
   }
   void close() {
     server_.reset();
@@ -248,7 +248,7 @@ TEST_F(GatewayTest, WhatWasNeverSentMayBeSentAgain) {
   upstream_.reset();
   const auto refused = post("k1");
   EXPECT_EQ(refused->status, 502);
-  EXPECT_EQ(type_of(refused), "not-sent");
+  EXPECT_EQ(type_of(refused), "no-effect");
 }
 
 TEST_F(GatewayTest, OfManyAtOnceOneIsSentAndTheOthersWait) {
@@ -313,7 +313,7 @@ TEST_F(GatewayTest, AFormCountsByteByByte) {
 TEST_F(GatewayTest, ABusyPortIsNamed) {
   const auto url = server_->url();
   const int port = std::stoi(url.substr(url.rfind(':') + 1));
-  const auto second = GatewayServer::start({.port = port}, *gateway_);
+  const auto second = GatewayServer::start({.port = port}, *gateway_, clock_);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::port_busy);
 }

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
 #include "reference/settings.h"
 
 namespace onceproof {
@@ -20,14 +24,14 @@ KeyDedup read_key_dedup(YamlCursor map) {
   KeyDedup dedup;
   if (auto header = map.find("header")) {
     dedup.header = header->text();
-    const auto is_token = [](char c) {  // RFC 9110, section 5.6.2
-      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-             std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-    };
-    for (const char c : dedup.header) {
-      if (!is_token(c)) header->complain("a header's name has letters, digits and - only");
+    constexpr std::array<std::string_view, 10> kReserved{
+        "connection", "content-encoding", "content-length",    "content-type", "expect", "host",
+        "te",         "trailer",          "transfer-encoding", "upgrade"};
+    if (!is_http_token(dedup.header)) {
+      header->complain("a header's name has letters, digits and - only");
+    } else if (std::ranges::find(kReserved, to_lower(dedup.header)) != kReserved.end()) {
+      header->complain("this header belongs to HTTP itself and cannot carry a key");
     }
-    if (dedup.header.empty()) header->complain("a header's name is not empty");
   }
   const auto window = find_duration(map, "window", Milliseconds{1}, kLongest);
   if (!window) map.complain("the member 'window' is missing: how long does it remember a key?");

@@ -20,10 +20,13 @@ constexpr std::size_t kMaxHeadBytes = 64 << 10;
 // httplib matches a status line with std::regex, whose recursion is as deep as the line is long.
 constexpr std::size_t kMaxStatusLine = 512;
 constexpr std::size_t kMaxHeaderLine = 8 << 10;
+constexpr int kMaxInterimAnswers = 8;
 constexpr std::size_t kMaxIdleConnections = 16;
 constexpr std::chrono::seconds kMaxIdle{3};  // servers close idle connections after 5 s and more
 
-// What httplib reads and writes through.
+// What httplib reads and writes through. The answer's head is read here first, line by line: within
+// limits, without the interim answers that may come before it (100, 103), and as it came, for
+// httplib percent-decodes what stands in a header. Source: RFC 9110, section 15.2.
 class DeadlineStream final : public httplib::Stream {
  public:
   explicit DeadlineStream(DeadlineSocket& socket) : socket_(socket) {}
@@ -31,9 +34,18 @@ class DeadlineStream final : public httplib::Stream {
   bool is_readable() const override { return socket_.trouble() == DeadlineSocket::Trouble::none; }
   bool is_writable() const override { return is_readable(); }
   ssize_t read(char* bytes, size_t size) override {
+    if (!head_is_read_ && !read_head()) return -1;
+    if (given_ < head_.size()) {
+      const auto count = std::min(size, head_.size() - given_);
+      std::copy_n(head_.data() + given_, count, bytes);
+      given_ += count;
+      return static_cast<ssize_t>(count);
+    }
     const ssize_t count = socket_.receive(bytes, size);
-    if (count == 1 && size == 1 && !line_is_short_enough(*bytes)) return -1;
-    return count;
+    // httplib reads lines, those before chunks, byte by byte, and bodies in larger pieces.
+    line_bytes_ = size == 1 && count == 1 && *bytes != '\n' ? line_bytes_ + 1 : 0;
+    if (line_bytes_ > kMaxHeaderLine) malformed_ = true;
+    return malformed_ ? -1 : count;
   }
   ssize_t write(const char* bytes, size_t size) override {
     return socket_.send_all(bytes, size) ? static_cast<ssize_t>(size) : -1;
@@ -41,26 +53,72 @@ class DeadlineStream final : public httplib::Stream {
   void get_remote_ip_and_port(std::string&, int&) const override {}
   void get_local_ip_and_port(std::string&, int&) const override {}
   socket_t socket() const override { return socket_.fd(); }
-  bool line_too_long() const { return line_too_long_; }
+  bool malformed() const { return malformed_; }
+  const std::string& head() const { return head_; }
 
  private:
-  // httplib reads lines byte by byte, and bodies in larger pieces. A status line comes first, or
-  // after an empty line (100).
-  bool line_is_short_enough(char byte) {
-    ++line_bytes_;
-    if (byte == '\n') {
-      limit_ = line_bytes_ <= 2 ? kMaxStatusLine : kMaxHeaderLine;
-      line_bytes_ = 0;
+  bool read_head() {
+    for (int interim = 0; interim <= kMaxInterimAnswers; ++interim) {
+      head_.clear();
+      std::size_t limit = kMaxStatusLine;
+      while (true) {
+        const auto begin = head_.size();
+        if (!read_line(limit)) return false;
+        if (!head_.starts_with("HTTP/")) return give_up();  // it may never send an empty line
+        if (head_.size() - begin <= 2) break;
+        limit = kMaxHeaderLine;
+      }
+      head_is_read_ = !is_interim();
+      if (head_is_read_) return true;
     }
-    if (line_bytes_ > limit_) line_too_long_ = true;
-    return !line_too_long_;
+    return give_up();  // as good as an endless head
+  }
+  bool give_up() {
+    malformed_ = true;
+    return false;
+  }
+  bool read_line(std::size_t limit) {
+    for (std::size_t length = 0; length <= limit; ++length) {
+      char byte = 0;
+      if (socket_.receive(&byte, 1) != 1) return false;
+      head_ += byte;
+      if (byte == '\n') return true;
+    }
+    return give_up();
+  }
+  bool is_interim() const {
+    return (head_.starts_with("HTTP/1.1 1") || head_.starts_with("HTTP/1.0 1")) &&
+           !head_.starts_with("HTTP/1.1 101");
   }
 
   DeadlineSocket& socket_;
+  std::string head_;
+  bool head_is_read_ = false;
+  std::size_t given_ = 0;  // of the head, to httplib
   std::size_t line_bytes_ = 0;
-  std::size_t limit_ = kMaxStatusLine;
-  bool line_too_long_ = false;
+  bool malformed_ = false;
 };
+
+// Behind the status line. A line that goes on a line before it (obsolete) belongs to nobody.
+std::vector<std::pair<std::string, std::string>> parse_header_lines(std::string_view head) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  while (true) {
+    const auto newline = head.find('\n');
+    if (newline == std::string_view::npos) return lines;
+    head.remove_prefix(newline + 1);
+    const auto line = head.substr(0, head.find_first_of("\r\n"));
+    const auto colon = line.find(':');
+    if (colon == std::string_view::npos || colon == 0 || line.front() <= ' ') continue;
+    lines.emplace_back(line.substr(0, colon), trim(line.substr(colon + 1)));
+  }
+}
+
+std::string find_header(const Exchange& exchange, std::string_view lower_case_name) {
+  for (const auto& [name, value] : exchange.headers) {
+    if (to_lower(name) == lower_case_name) return value;
+  }
+  return {};
+}
 
 // Opens the one door that httplib has below its own sockets, retries and redirects.
 class Exchanger final : public httplib::ClientImpl {
@@ -76,7 +134,7 @@ class Exchanger final : public httplib::ClientImpl {
   }
 };
 
-ExchangeEnd find_end(const DeadlineSocket& socket, bool line_too_long) {
+ExchangeEnd find_end(const DeadlineSocket& socket, bool malformed) {
   using Trouble = DeadlineSocket::Trouble;
   switch (socket.trouble()) {
     case Trouble::timed_out:
@@ -90,7 +148,7 @@ ExchangeEnd find_end(const DeadlineSocket& socket, bool line_too_long) {
     case Trouble::none:
       break;
   }
-  if (line_too_long || !socket.ended()) return ExchangeEnd::malformed;
+  if (malformed || !socket.ended()) return ExchangeEnd::malformed;
   return socket.received() == 0 ? ExchangeEnd::no_answer : ExchangeEnd::answer_cut;
 }
 
@@ -185,8 +243,8 @@ struct HttpClient::State {
   Guarded<std::deque<Idle>> idle;  // the last one used is at the back
 
   // A kept connection that is still good, or a new one; nullptr: none in time.
-  std::unique_ptr<DeadlineSocket> take(MonotonicTime deadline) {
-    while (true) {
+  std::unique_ptr<DeadlineSocket> take(MonotonicTime deadline, bool new_one) {
+    while (!new_one) {
       std::unique_ptr<DeadlineSocket> kept;
       {
         auto locked = idle.lock();
@@ -228,7 +286,7 @@ Result<std::unique_ptr<HttpClient>> HttpClient::make(std::string_view text, Cloc
 Exchange HttpClient::exchange(const HttpRequest& wanted, Milliseconds timeout) {
   const MonotonicTime deadline = state_->clock.monotonic() + timeout;
   Exchange exchange;
-  auto socket = state_->take(deadline);
+  auto socket = state_->take(deadline, wanted.new_connection);
   if (socket == nullptr) return exchange;  // not_sent
   socket->begin(deadline, kMaxHeadBytes + state_->max_answer_bytes);
 
@@ -251,16 +309,17 @@ Exchange HttpClient::exchange(const HttpRequest& wanted, Milliseconds timeout) {
   exchanger.set_decompress(false);
   const bool whole = exchanger.run(stream, request, response);
   if (response.status > 0) exchange.status = response.status;
-  exchange.end = whole ? ExchangeEnd::complete : find_end(*socket, stream.line_too_long());
+  exchange.end = whole ? ExchangeEnd::complete : find_end(*socket, stream.malformed());
   if (whole && response.body.size() > state_->max_answer_bytes)
     exchange.end = ExchangeEnd::too_large;
   if (exchange.end != ExchangeEnd::complete) return exchange;  // the connection is closed
 
-  exchange.content_type = response.get_header_value("Content-Type");
-  exchange.retry_after = response.get_header_value("Retry-After");
+  exchange.headers = parse_header_lines(stream.head());
+  exchange.content_type = find_header(exchange, "content-type");
+  exchange.retry_after = find_header(exchange, "retry-after");
   exchange.body = std::move(response.body);
   const bool closing =
-      response.get_header_value("Connection") == "close" || response.version != "HTTP/1.1";
+      to_lower(find_header(exchange, "connection")) == "close" || response.version != "HTTP/1.1";
   if (!closing) state_->keep(std::move(socket));
   return exchange;
 }

@@ -23,6 +23,9 @@ struct HttpRequest {
   std::string target;  // below the URL's path, with its query: "/payments?reference=op_1"
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;  // application/json, if no header says otherwise
+  // For what cannot be sent again: a server may close a kept connection at the very moment at which
+  // we write to it, and then nobody knows.
+  bool new_connection = false;
 };
 
 class HttpClient {

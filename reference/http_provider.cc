@@ -68,6 +68,7 @@ CallOutcome HttpProvider::call(const CallRequest& request) {
   if (!guarantees_.reference_field.empty())
     body[guarantees_.reference_field] = request.operation_key;
   post.body = to_line(body);
+  post.new_connection = !guarantees_.key_dedup;
   const Exchange exchange = client_->exchange(post, request.timeout);
   return classify_call(exchange, request.operation_key, shape_, guarantees_, clock_.civil());
 }

@@ -31,8 +31,9 @@ struct Exchange {
   ExchangeEnd end = ExchangeEnd::not_sent;
   int status = 0;  // 0: no status line was read
   std::string content_type;
-  std::string retry_after;  // the header's text; empty: none
-  std::string body;         // complete only
+  std::string retry_after;                                   // the header's text; empty: none
+  std::string body;                                          // complete only
+  std::vector<std::pair<std::string, std::string>> headers;  // complete only: lines as they came
 };
 
 // What the answers of one service look like.

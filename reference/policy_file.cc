@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/file.h"
+#include "base/text.h"
 #include "base/yaml.h"
 
 namespace onceproof {
@@ -44,9 +47,21 @@ GatewayRoute read_route(YamlCursor& map, const Policy& policy) {
 GatewayPolicy read_gateway(YamlCursor map, const Policy& policy) {
   GatewayPolicy gateway;
   for (auto& route : map.require("routes").items()) {
-    gateway.routes.push_back(read_route(route, policy));
+    auto read = read_route(route, policy);
+    const auto same = [&](const GatewayRoute& other) {
+      return other.method == read.method && other.path == read.path;
+    };
+    if (std::ranges::any_of(gateway.routes, same)) {
+      route.complain("a route of this method and path stands above already");
+    }
+    gateway.routes.push_back(std::move(read));
   }
-  if (auto header = map.find("tenant_header")) gateway.tenant_header = header->text();
+  if (auto header = map.find("tenant_header")) {
+    gateway.tenant_header = header->text();
+    if (!is_http_token(gateway.tenant_header)) {
+      header->complain("a header's name has letters, digits and - only");
+    }
+  }
   map.refuse_others();
   return gateway;
 }

@@ -91,9 +91,9 @@ Result<Json> Sealer::open(std::string_view operation_key, std::string_view seale
   }
   const auto text = decrypt(key->key, sealed.substr(body_at), operation_key);
   if (!text) return damaged();
-  auto params = parse_json(*text);
-  if (!params) return damaged();
-  return std::move(*params);
+  auto params = parse_own_json(*text);
+  if (params.is_discarded()) return damaged();
+  return params;
 }
 
 }  // namespace onceproof

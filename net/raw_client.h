@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-namespace onceproof::faults {
+namespace onceproof::net {
 
 class RawClient {
  public:
@@ -47,4 +47,4 @@ int status_of(std::string_view reply);
 // What follows the empty line.
 std::string body_of(std::string_view reply);
 
-}  // namespace onceproof::faults
+}  // namespace onceproof::net

@@ -1,4 +1,4 @@
-#include "faults/raw_client.h"
+#include "net/raw_client.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 
-namespace onceproof::faults {
+namespace onceproof::net {
 namespace {
 
 constexpr int kPatienceMs = 5'000;
@@ -114,4 +114,4 @@ std::string body_of(std::string_view reply) {
   return head == std::string_view::npos ? std::string{} : std::string(reply.substr(head + 4));
 }
 
-}  // namespace onceproof::faults
+}  // namespace onceproof::net

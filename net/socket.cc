@@ -1,4 +1,4 @@
-#include "faults/socket.h"
+#include "net/socket.h"
 
 #include <linux/sockios.h>
 #include <netinet/in.h>
@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 
-namespace onceproof::faults {
+namespace onceproof::net {
 namespace {
 
 constexpr std::size_t kReadBytes = 16 << 10;
@@ -138,4 +138,4 @@ bool Socket::cut_if_quiet() {
   return true;
 }
 
-}  // namespace onceproof::faults
+}  // namespace onceproof::net

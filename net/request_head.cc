@@ -1,4 +1,4 @@
-#include "faults/request_head.h"
+#include "net/request_head.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace onceproof::faults {
+namespace onceproof::net {
 namespace {
 
 // Those of httplib that make sense for a service.
@@ -25,12 +25,6 @@ tl::unexpected<Refusal> malformed(std::string message) {
 
 bool is_visible(char c) {
   return c > 0x20 && c < 0x7f;
-}
-
-// RFC 9110, section 5.6.2.
-bool is_token(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
 }
 
 std::string shown(std::string_view text) {
@@ -72,7 +66,7 @@ Parsed<RequestHead> parse_request_line(std::string_view line) {
     return refuse(505, "http_version_not_supported",
                   fmt::format("'{}' is not spoken here; use HTTP/1.1", shown(version)));
   }
-  if (!std::ranges::all_of(head.method, is_token)) return malformed("the method is no token");
+  if (!is_http_token(head.method)) return malformed("the method is no token");
   if (std::ranges::find(kMethods, head.method) == kMethods.end()) {
     return refuse(501, "method_not_implemented",
                   fmt::format("method '{}' is unknown; there are: {}", shown(head.method),
@@ -91,7 +85,7 @@ Parsed<RequestHead> parse_request_line(std::string_view line) {
 Parsed<std::pair<std::string, std::string>> parse_field(std::string_view line) {
   const auto colon = line.find(':');
   const std::string_view name = line.substr(0, colon);
-  if (colon == std::string_view::npos || name.empty() || !std::ranges::all_of(name, is_token)) {
+  if (colon == std::string_view::npos || !is_http_token(name)) {
     return malformed(fmt::format("'{}' is no header; write Name: value", shown(line)));
   }
   const std::string_view value = trim(line.substr(colon + 1));
@@ -99,7 +93,7 @@ Parsed<std::pair<std::string, std::string>> parse_field(std::string_view line) {
     return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
   });
   if (control) return malformed(fmt::format("header '{}' has a control character", shown(name)));
-  return std::pair{to_lower(name), std::string(value)};
+  return std::pair{std::string(name), std::string(value)};
 }
 
 // Where the body ends, or why no one can say. Source: RFC 9112, section 6.
@@ -170,10 +164,12 @@ Parsed<RequestHead> parse_request_head(std::string_view text, const ServerLimits
     if (++count > limits.headers) {
       return refuse(431, "too_many_headers", fmt::format("at most {} are taken", limits.headers));
     }
-    lengths += field->first == "content-length" ? 1 : 0;
-    hosts += field->first == "host" ? 1 : 0;
-    auto [it, fresh] = head->headers.emplace(field->first, field->second);
+    const std::string name = to_lower(field->first);
+    lengths += name == "content-length" ? 1 : 0;
+    hosts += name == "host" ? 1 : 0;
+    auto [it, fresh] = head->headers.emplace(name, field->second);
     if (!fresh) it->second += ", " + field->second;
+    head->lines.push_back(std::move(*field));
   }
   if (auto framed = find_framing(*head, lengths, limits); !framed) {
     return tl::unexpected(framed.error());
@@ -194,4 +190,4 @@ Parsed<std::uint64_t> parse_chunk_size(std::string_view line) {
   return size;
 }
 
-}  // namespace onceproof::faults
+}  // namespace onceproof::net

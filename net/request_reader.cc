@@ -1,10 +1,10 @@
-#include "faults/request_reader.h"
+#include "net/request_reader.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace onceproof::faults {
+namespace onceproof::net {
 namespace {
 
 constexpr std::size_t kChunkLineBytes = 256;
@@ -161,4 +161,4 @@ std::variant<WholeRequest, RefusedRequest, NoRequest> RequestReader::next() {
   return WholeRequest{std::move(head), std::move(*body)};
 }
 
-}  // namespace onceproof::faults
+}  // namespace onceproof::net

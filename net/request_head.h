@@ -4,15 +4,16 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
 #include <utility>
 #include <vector>
 
-#include "faults/http.h"
+#include "net/limits.h"
 
-namespace onceproof::faults {
+namespace onceproof::net {
 
 // A refusal that ends the connection: no request can be found behind it.
 struct Refusal {
@@ -27,7 +28,8 @@ struct RequestHead {
   std::string method;
   std::string target;  // "/..."; of the absolute form, what follows the authority
   bool http_1_0 = false;
-  std::map<std::string, std::string> headers;  // as in HttpRequest
+  std::map<std::string, std::string> headers;  // lower-case names; repeated ones joined by ", "
+  std::vector<std::pair<std::string, std::string>> lines;  // each header line as it was written
 
   bool keep_alive = true;         // the client wants the connection kept
   bool expects_continue = false;  // it waits for "100 Continue" before it sends the body
@@ -41,4 +43,4 @@ Parsed<RequestHead> parse_request_head(std::string_view text, const ServerLimits
 // The size in "1a;extension" (the line before a chunk).
 Parsed<std::uint64_t> parse_chunk_size(std::string_view line);
 
-}  // namespace onceproof::faults
+}  // namespace onceproof::net

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-namespace onceproof::faults {
+namespace onceproof::net {
 
 class Socket {
  public:
@@ -52,4 +52,4 @@ class Socket {
   UniqueFd fd_;
 };
 
-}  // namespace onceproof::faults
+}  // namespace onceproof::net

@@ -20,9 +20,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "faults/socket.h"
+#include "net/socket.h"
 
-namespace onceproof::faults {
+namespace onceproof::net {
 
 // One accepted connection, owned by its thread.
 class Connection {
@@ -105,4 +105,4 @@ class Listener {
 // 127.0.0.0/8, ::1 or "localhost".
 bool is_loopback(std::string_view bind);
 
-}  // namespace onceproof::faults
+}  // namespace onceproof::net

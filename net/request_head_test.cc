@@ -1,9 +1,9 @@
-#include "faults/request_head.h"
+#include "net/request_head.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace onceproof::faults {
+namespace onceproof::net {
 namespace {
 
 Parsed<RequestHead> parse(std::string_view line, std::string_view headers = "Host: a") {
@@ -107,4 +107,4 @@ TEST(RequestHeadTest, ReadsChunkSizes) {
 }
 
 }  // namespace
-}  // namespace onceproof::faults
+}  // namespace onceproof::net

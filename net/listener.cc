@@ -1,4 +1,4 @@
-#include "faults/listener.h"
+#include "net/listener.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 #include "base/check.h"
 #include "base/text.h"
 
-namespace onceproof::faults {
+namespace onceproof::net {
 namespace {
 
 constexpr int kBacklog = 1024;
@@ -222,4 +222,4 @@ void Listener::join_ended() {
   }
 }
 
-}  // namespace onceproof::faults
+}  // namespace onceproof::net

@@ -6,11 +6,11 @@
 #include <string>
 #include <variant>
 
-#include "faults/http.h"
-#include "faults/listener.h"
-#include "faults/request_head.h"
+#include "net/limits.h"
+#include "net/listener.h"
+#include "net/request_head.h"
 
-namespace onceproof::faults {
+namespace onceproof::net {
 
 struct WholeRequest {
   RequestHead head;
@@ -48,4 +48,4 @@ class RequestReader {
   std::string buffer_;  // arrived and not yet used; begins a request's head or goes on in its body
 };
 
-}  // namespace onceproof::faults
+}  // namespace onceproof::net
