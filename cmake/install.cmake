@@ -5,15 +5,15 @@ include(CMakePackageConfigHelpers)
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/onceproof)
 install(TARGETS onceproof)
-install(TARGETS onceproof_base onceproof_reference EXPORT onceproofTargets
+install(TARGETS onceproof_base onceproof_net onceproof_reference EXPORT onceproofTargets
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/onceproof)
 install(EXPORT onceproofTargets NAMESPACE onceproof:: DESTINATION ${config_dir})
 
 # Headers include each other from the root ("base/json.h"), so the root is include/onceproof. Those for tests stay here;
 # property_tests/install_test.py finds one that was forgotten.
-install(DIRECTORY base reference DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/onceproof
+install(DIRECTORY base net reference DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/onceproof
   FILES_MATCHING PATTERN *.h
-  REGEX "/(executor_world|journal_conformance|journal_samples|ledger_provider|scripted_server|seam_journal)[.]h$" EXCLUDE)
+  REGEX "/(executor_world|journal_conformance|journal_samples|ledger_provider|raw_client|scripted_server|seam_journal|synced_vfs)[.]h$" EXCLUDE)
 
 configure_package_config_file(cmake/onceproofConfig.cmake.in ${CMAKE_BINARY_DIR}/onceproofConfig.cmake
   INSTALL_DESTINATION ${config_dir})

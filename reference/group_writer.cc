@@ -14,24 +14,24 @@ constexpr int kGatherRounds = 32;
 }  // namespace
 
 void GroupWriter::submit(Job& job) {
-  const auto group = join(job);
-  if (!group) return;
-  if (group->jobs.front() == &job) {
-    group->turn.wait(0);
-    lead(*group);
+  const Place place = join(job);
+  if (!place.group) return;
+  if (place.leads) {
+    place.group->turn.wait(0);
+    lead(*place.group);
   } else {
-    group->done.wait(0);
+    place.group->done.wait(0);
   }
 }
 
-// Null: the queue is full, and the job has its error.
-std::shared_ptr<GroupWriter::Group> GroupWriter::join(Job& job) {
+// No group: the queue is full, and the job has its error.
+GroupWriter::Place GroupWriter::join(Job& job) {
   const std::scoped_lock lock(mutex_);
   if (waiting_ >= limits_.queue_limit) {
     job.error =
         Error{ErrorCode::journal_unavailable,
               fmt::format("{} callers wait for the journal already; that is its limit", waiting_)};
-    return nullptr;
+    return {};
   }
   ++waiting_;
   if (groups_.empty() || groups_.back()->closed) {
@@ -41,7 +41,7 @@ std::shared_ptr<GroupWriter::Group> GroupWriter::join(Job& job) {
   const auto& group = groups_.back();
   group->jobs.push_back(&job);
   group->closed = group->jobs.size() >= limits_.max_batch;
-  return group;
+  return {group, group->jobs.size() == 1};
 }
 
 void GroupWriter::lead(Group& group) {

@@ -72,8 +72,13 @@ class GroupWriter {
     std::atomic<int> done{0};  // 1: every job has its answer
   };
 
+  struct Place {
+    std::shared_ptr<Group> group;
+    bool leads = false;  // its first job
+  };
+
   void submit(Job& job);
-  std::shared_ptr<Group> join(Job& job);
+  Place join(Job& job);
   void lead(Group& group);
   std::vector<Job*> take(Group& group, std::size_t taken);
   void close(Group& group);
