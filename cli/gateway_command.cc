@@ -32,9 +32,9 @@ void warn_of_the_unattended(SqliteJournal& journal, const GatewayPolicy& gateway
   for (const auto& [action, count] : open) {
     const auto line = fmt::format(
         "onceproof: {} operation{} of '{}' {} not ended, and {} has no such route: the "
-        "gateway neither checks them nor hands them to a person, and a repeat of their keys "
-        "is a new intent; put its tool and route back until they have ended, or look "
-        "after them by hand: {} journal list --journal {}\n",
+        "gateway neither checks what is open nor hands it to a person, and a repeat of its key "
+        "is a new intent; put its tool and route back until all have ended, or look "
+        "after it by hand: {} journal list --journal {}\n",
         count, count == 1 ? "" : "s", escape_terminal(action), count == 1 ? "has" : "have",
         escape_terminal(args.policy.string()), context.command, quote_shell(args.journal));
     std::fputs(line.c_str(), stderr);
