@@ -41,11 +41,18 @@ class TempDir {
   std::filesystem::path path_;
 };
 
-// Errors: not_found, io_failed, limit_exceeded; each names the file.
+// A regular file; or what this process has open already, by the names /dev/stdin, /dev/fd/N and
+// /proc/self/fd/N. Any other pipe or device is refused: it might never end, nor even begin. Errors:
+// not_found, io_failed, limit_exceeded; each names the file.
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t max_bytes = 16 << 20);
-// Written beside and renamed: a reader sees the old text or the new one, also when several threads
-// write; mode 0644 less the umask. Not forced to the disk. Errors: io_failed, naming the file;
-// nothing is left beside it.
+// Where a text for `path` comes to stand: symbolic links are followed to their end, also if nothing
+// is there yet. Errors: io_failed (a loop of links, a folder), naming the file.
+Result<std::filesystem::path> find_write_target(const std::filesystem::path& path);
+// A regular file, or one that is not there yet, is written beside find_write_target() and renamed:
+// a reader sees the old text or the new one, also when several threads write; mode 0644 less the
+// umask. Not forced to the disk. A pipe, a device, or what is open already (/dev/stdout, /dev/fd/N)
+// stays what it is and is written to; that may block as long as its reader does. Errors: io_failed,
+// naming the file (a folder; a pipe that nobody reads); nothing is left beside it.
 Result<void> write_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace onceproof

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -127,7 +128,29 @@ TEST(ReadFileTest, StopsAtItsLimit) {
   ASSERT_FALSE(text);
   EXPECT_EQ(text.error().code, ErrorCode::limit_exceeded);
   EXPECT_EQ(text.error().message, path.string() + " is larger than 99999 bytes");
-  EXPECT_EQ(read_file("/dev/zero", 1000).error().code, ErrorCode::limit_exceeded);
+}
+
+TEST(ReadFileTest, APipeOrADeviceIsRefusedAndNotWaitedFor) {
+  const TempDir dir = temp_dir();
+  const auto path = dir.path() / "fifo";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  fs::create_symlink("fifo", dir.path() / "link");
+  for (const fs::path& special : {path, dir.path() / "link", fs::path("/dev/zero")}) {
+    const auto text = read_file(special);
+    ASSERT_FALSE(text);
+    EXPECT_EQ(text.error().message, "cannot read " + special.string() + ": it is no regular file");
+  }
+}
+
+TEST(ReadFileTest, WhatIsOpenAlreadyIsReadByItsNumber) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd read_end(ends[0]);
+  {
+    const UniqueFd write_end(ends[1]);
+    ASSERT_EQ(::write(write_end.get(), "text", 4), 4);
+  }
+  EXPECT_EQ(read_file("/dev/fd/" + std::to_string(read_end.get())).value(), "text");
 }
 
 TEST(WriteFileTest, ReplacesTheOldTextWhole) {
@@ -174,6 +197,61 @@ TEST(WriteFileTest, NamesTheFileAndLeavesNothingBeside) {
   ASSERT_TRUE(write_file(dir.path() / "folder" / "inside", "x"));
   EXPECT_FALSE(write_file(dir.path() / "folder", "x"));
   EXPECT_EQ(files_in(dir.path()), 1U);
+}
+
+TEST(WriteFileTest, FollowsLinksAlsoToWhatIsNotThereYet) {
+  const TempDir dir = temp_dir();
+  fs::create_directory(dir.path() / "folder");
+  fs::create_symlink("folder/target", dir.path() / "link");
+  fs::create_symlink(dir.path() / "link", dir.path() / "second");
+  for (const char* text : {"new", "newer"}) {
+    ASSERT_TRUE(write_file(dir.path() / "second", text));
+    EXPECT_EQ(read_file(dir.path() / "folder" / "target").value(), text);
+    EXPECT_TRUE(fs::is_symlink(dir.path() / "link"));
+    EXPECT_TRUE(fs::is_symlink(dir.path() / "second"));
+    EXPECT_EQ(files_in(dir.path()), 3U);
+    EXPECT_EQ(files_in(dir.path() / "folder"), 1U);
+  }
+}
+
+TEST(WriteFileTest, ALoopOfLinksOrAFolderIsRefused) {
+  const TempDir dir = temp_dir();
+  fs::create_symlink("b", dir.path() / "a");
+  fs::create_symlink("a", dir.path() / "b");
+  fs::create_directory_symlink(".", dir.path() / "here");
+  EXPECT_FALSE(write_file(dir.path() / "a", "x"));
+  const auto folder = write_file(dir.path() / "here", "x");
+  ASSERT_FALSE(folder);
+  EXPECT_TRUE(folder.error().message.ends_with("here: Is a directory")) << folder.error().message;
+  EXPECT_EQ(files_in(dir.path()), 3U);
+}
+
+TEST(WriteFileTest, APipeStaysOneAndIsWrittenTo) {
+  const TempDir dir = temp_dir();
+  const auto path = dir.path() / "fifo";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const auto unread = write_file(path, "x");
+  ASSERT_FALSE(unread);
+  EXPECT_EQ(unread.error().message, "cannot write " + path.string() + ": nobody reads it");
+  const UniqueFd reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  ASSERT_TRUE(write_file(path, "text"));
+  char bytes[8];
+  ASSERT_EQ(::read(reader.get(), bytes, sizeof bytes), 4);
+  EXPECT_EQ(std::string(bytes, 4), "text");
+  EXPECT_TRUE(fs::is_fifo(path));
+  EXPECT_EQ(files_in(dir.path()), 1U);
+}
+
+TEST(WriteFileTest, WhatIsOpenAlreadyIsNotReplaced) {
+  const TempDir dir = temp_dir();
+  const auto path = dir.path() / "f";
+  const UniqueFd open(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_EQ(::write(open.get(), "a", 1), 1);
+  ASSERT_TRUE(write_file("/dev/fd/" + std::to_string(open.get()), "b"));
+  EXPECT_EQ(read_file(path).value(), "ab");
+  struct stat held {};
+  ASSERT_EQ(::fstat(open.get(), &held), 0);
+  EXPECT_EQ(held.st_nlink, 1U);
 }
 
 // A limit on file sizes stands in for a full disk.

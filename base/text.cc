@@ -39,6 +39,22 @@ Character decode(std::string_view text) {
   return {bytes, code_point};
 }
 
+std::string quote_control_characters(std::string_view word) {
+  std::string text = "$'";
+  while (!word.empty()) {
+    const auto character = word.substr(0, std::max<std::size_t>(decode(word).bytes, 1));
+    word.remove_prefix(character.size());
+    if (character == "'" || character == "\\") {
+      text.append("\\").append(character);
+    } else if (escape_terminal(character) == character) {
+      text += character;
+    } else {
+      for (const char c : character) text += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
+    }
+  }
+  return text + "'";
+}
+
 }  // namespace
 
 std::string escape_terminal(std::string_view text) {
@@ -118,6 +134,7 @@ std::string quote_shell(std::string_view word) {
                                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                           "0123456789_-./=:@%+,") == std::string_view::npos;
   if (plain) return std::string(word);
+  if (escape_terminal(word) != word) return quote_control_characters(word);
   std::string text = "'";
   for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return text + "'";

@@ -16,7 +16,9 @@ std::string escape_xml(std::string_view text);
 // At most `max_bytes` bytes, the mark included: cut at a character and marked with "…"; empty if
 // not even that fits.
 std::string shorten(std::string_view text, std::size_t max_bytes);
-// One word of a POSIX shell's command line; in quotes if it needs them.
+// One word of a POSIX shell's command line; in quotes if it needs them. Safe for a terminal too: a
+// word that escape_terminal() would change is written as $'...' with octal escapes, which bash, zsh
+// and POSIX.1-2024 read.
 std::string quote_shell(std::string_view word);
 // ASCII letters only; other bytes stay.
 // A header's name, a method: not empty, RFC 9110, section 5.6.2.

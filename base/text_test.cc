@@ -80,6 +80,14 @@ TEST(TextTest, AWordForAShellIsQuotedIfItMustBe) {
   EXPECT_EQ(quote_shell(""), "''");
   EXPECT_EQ(quote_shell("it's"), "'it'\\''s'");
   EXPECT_EQ(quote_shell("$(rm)"), "'$(rm)'");
+  EXPECT_EQ(quote_shell("\xd0\xb7 1"), "'\xd0\xb7 1'");
+}
+
+TEST(TextTest, AWordForAShellCarriesNoControlCharacterToTheTerminal) {
+  EXPECT_EQ(quote_shell("p\x1b[31mX"), "$'p\\033[31mX'");
+  EXPECT_EQ(quote_shell("it's\n1\\"), "$'it\\'s\\0121\\\\'");
+  EXPECT_EQ(quote_shell("\xd0\xb7\xc2\x9b\xff"), "$'\xd0\xb7\\302\\233\\377'");
+  EXPECT_EQ(quote_shell("a\u202e"), "$'a\\342\\200\\256'");
 }
 
 TEST(TextTest, LowerIsForAsciiLettersOnly) {

@@ -38,9 +38,7 @@ class Builder final : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
     refuse_anchor(mark, anchor);
-    if (!tag.empty() && tag != "!" && tag != "?") {
-      throw Refused{mark, "tags (!name) are not accepted"};
-    }
+    if (tag != "!") refuse_tag(mark, tag);  // "!" stands for quotes
     auto value = make(mark, YamlValue::Kind::scalar);
     value.text = text;
     value.quoted = tag == "!";
@@ -48,13 +46,15 @@ class Builder final : public YAML::EventHandler {
     if (null) value.kind = YamlValue::Kind::null;
     place(std::move(value));
   }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
+    refuse_tag(mark, tag);
     open(mark, anchor, YamlValue::Kind::list);
   }
   void OnSequenceEnd() override { close(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
+    refuse_tag(mark, tag);
     open(mark, anchor, YamlValue::Kind::map);
   }
   void OnMapEnd() override { close(); }
@@ -76,6 +76,10 @@ class Builder final : public YAML::EventHandler {
   }
   static void refuse_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (anchor != 0) throw Refused{mark, "anchors (&name) are not accepted; write the value out"};
+  }
+  static void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
+    if (tag.empty() || tag == "?") return;
+    throw Refused{mark, "tags (!name) are not accepted; leave it out"};
   }
   void open(const YAML::Mark& mark, YAML::anchor_t anchor, YamlValue::Kind kind) {
     refuse_anchor(mark, anchor);

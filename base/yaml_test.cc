@@ -83,6 +83,14 @@ TEST(YamlTest, RefusesWhatCanBeReadInTwoWays) {
   EXPECT_NE(refusal("a: \"\\q\"\n"), "");
 }
 
+TEST(YamlTest, ATagIsRefusedWhereverItStands) {
+  for (const char* text : {"a: !!str 1\n", "a: !!map {}\n", "a: !!seq [1]\n", "a: ! {}\n",
+                           "!!map\na: 1\n", "a: !mine\n  b: 1\n", "a: !!null\n"}) {
+    EXPECT_NE(refusal(text).find("tags (!name) are not accepted"), std::string::npos)
+        << text << refusal(text);
+  }
+}
+
 TEST(YamlTest, HasLimits) {
   EXPECT_NE(refusal(std::string(100, '[') + std::string(100, ']')), "");
   EXPECT_NE(refusal("a: " + std::string(2 << 20, 'x')), "");

@@ -1,88 +1,16 @@
 // The program as its users meet it: exit codes, messages, reports, mutants, Ctrl-C.
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
-#include <filesystem>
-
-#include "base/file.h"
 #include "base/json.h"
+#include "cli/cli_fixture.h"
 #include "scenarios/mutants/mutants.h"
-#include "scenarios/suts/process.h"
 
 namespace onceproof::cli {
 namespace {
-
-using scenarios::Process;
-using scenarios::ProcessSpec;
-
-struct Ended {
-  int code = -1;
-  std::string out, err;
-};
-
-class CliTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    ASSERT_TRUE(work_.has_value());
-    std::filesystem::create_directory(tmp());
-  }
-  std::filesystem::path tmp() const { return work_->path() / "tmp"; }
-  std::string path(const std::string& name) const { return (work_->path() / name).string(); }
-
-  std::unique_ptr<Process> start(std::vector<std::string> args) {
-    ProcessSpec spec;
-    spec.command = {ONCEPROOF_BINARY};
-    spec.command.insert(spec.command.end(), args.begin(), args.end());
-    spec.working_dir = work_->path();
-    spec.env = {{"PATH", "/usr/bin:/bin"}, {"TMPDIR", tmp().string()}};
-    auto process = Process::spawn(spec);
-    EXPECT_TRUE(process.has_value()) << process.error().message;
-    return std::move(*process);
-  }
-  // Reads both streams until they end.
-  Ended finish(Process& process) {
-    Ended ended;
-    pollfd entries[2] = {{process.stdout_fd(), POLLIN, 0}, {process.stderr_fd(), POLLIN, 0}};
-    char bytes[4096];
-    while (entries[0].fd >= 0 || entries[1].fd >= 0) {
-      if (::poll(entries, 2, 60'000) <= 0) break;
-      for (int i = 0; i < 2; ++i) {
-        if (entries[i].fd < 0 || entries[i].revents == 0) continue;
-        const auto n = ::read(entries[i].fd, bytes, sizeof bytes);
-        if (n <= 0) {
-          entries[i].fd = -1;
-        } else {
-          (i == 0 ? ended.out : ended.err).append(bytes, static_cast<std::size_t>(n));
-        }
-      }
-    }
-    const auto how = process.wait(Milliseconds{60'000}, clock_).value_or("did not end");
-    if (how.starts_with("exit code ")) ended.code = std::stoi(how.substr(10));
-    return ended;
-  }
-  Ended call(std::vector<std::string> args) {
-    const auto process = start(std::move(args));
-    process->close_stdin();
-    auto ended = finish(*process);
-    EXPECT_TRUE(std::filesystem::is_empty(tmp())) << "a temporary file was left";
-    return ended;
-  }
-  // Exit code 2 and one clear sentence that has `what`.
-  void expect_unusable(std::vector<std::string> args, const std::string& what) {
-    const auto ended = call(std::move(args));
-    EXPECT_EQ(ended.code, 2) << ended.err;
-    EXPECT_NE(ended.err.find(what), std::string::npos) << ended.err;
-    EXPECT_TRUE(ended.err.starts_with("onceproof: ")) << ended.err;
-  }
-
-  RealClock clock_;
-  Result<TempDir> work_ = TempDir::make("onceproof-cli-test");
-};
 
 TEST_F(CliTest, TheWholeCatalogueAgainstTheReferencePasses) {
   const auto ended = call({"run", "--json", "r.json", "--junit", "r.xml"});
@@ -137,6 +65,9 @@ TEST_F(CliTest, WhatCannotBeUsedIsExitCodeTwoAndOneSentence) {
   expect_unusable({"run", "--no-such-option"}, "no-such-option");
   expect_unusable({"run", "--jobs", "0"}, "jobs");
   expect_unusable({"run", "--timeout", "5"}, "5");
+  expect_unusable({"run", "--timeout", "0s"}, "'0s' is no time at all");
+  expect_unusable({"run", "--seed", "-1"}, "'-1' is not a whole number from 0");
+  expect_unusable({"run", "--seed", "18446744073709551616"}, "is not a whole number from 0");
   expect_unusable({"run", "--filter", "nothing/*"}, "no cell matches");
   expect_unusable({"run", "--mutant", "no-such"}, "there are: new-key-per-retry");
   expect_unusable({"run", "--sut", "sut.yaml", "two-workers"}, "/no/such");
@@ -147,6 +78,60 @@ TEST_F(CliTest, WhatCannotBeUsedIsExitCodeTwoAndOneSentence) {
   expect_unusable({"serve", "--ledger", "/proc/nowhere/l.db"}, "/proc/nowhere/l.db");
   expect_unusable({"serve", "--bind", "0.0.0.0"}, "token");
   expect_unusable({}, "subcommand");
+}
+
+TEST_F(CliTest, AReportFollowsALinkAndGoesThroughAPipe) {
+  std::filesystem::create_directory(path("folder"));
+  std::filesystem::create_symlink("folder/target", path("link"));
+  ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
+  const UniqueFd reader(::open(path("fifo").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const auto ended = call({"run", "guide-lost-response-control", "--filter", "*/keyed", "--quiet",
+                           "--json", "link", "--junit", "fifo"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
+  EXPECT_TRUE(parse_json(read_file(path("folder/target")).value()).has_value());
+  EXPECT_TRUE(std::filesystem::is_fifo(path("fifo")));
+  char bytes[64];
+  const auto n = ::read(reader.get(), bytes, sizeof bytes);
+  ASSERT_GT(n, 0);
+  EXPECT_TRUE(std::string(bytes, static_cast<std::size_t>(n)).starts_with("<?xml"));
+}
+
+TEST_F(CliTest, AReportsFileThatCannotBeIsRefusedBeforeTheRun) {
+  std::filesystem::create_symlink("x.json", path("link"));
+  expect_unusable({"run", "--json", "x.json", "--junit", "./x.json"}, "name the same file");
+  expect_unusable({"run", "--json", "link", "--junit", "x.json"}, "name the same file");
+  expect_unusable({"run", "--json", "tmp"}, "cannot write tmp: Is a directory");
+  EXPECT_FALSE(std::filesystem::exists(path("onceproof-reports")));
+}
+
+TEST_F(CliTest, AScenarioThatIsNamedTwiceIsRunOnce) {
+  const std::string yaml =
+      "scenario: mine\ntitle: t\nprofiles: [keyed]\nintents: {A: {action: create_payment, "
+      "params: {order_id: \"817\", amount_minor: 1, currency: RUB}}}\nsteps: [submit: A]\n";
+  ASSERT_TRUE(write_file(path("a.yaml"), yaml).has_value());
+  ASSERT_TRUE(write_file(path("b.yaml"), yaml).has_value());
+  const auto ended = call({"run", "guide-lost-response", "a.yaml", "guide-lost-response",
+                           "./a.yaml", "--filter", "*/keyed", "--json", "r.json"});
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+  EXPECT_EQ(parse_json(read_file(path("r.json")).value()).value()["summary"]["cells"], 2);
+  expect_unusable({"run", "a.yaml", "b.yaml"}, "a.yaml and b.yaml are both called 'mine'");
+}
+
+TEST_F(CliTest, ALimitOnFileSizesIsAnErrorAndNoDeath) {
+  const auto ended = call_any(
+      {"/bin/sh", "-c", "ulimit -f 1; exec \"$0\" list --json > list.json", ONCEPROOF_BINARY});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_NE(ended.err.find("stdout could not be written: File too large"), std::string::npos)
+      << ended.err;
+}
+
+TEST_F(CliTest, AReaderThatWentAwayIsNoMistake) {
+  const auto ended =
+      call_any({"/bin/bash", "-c", "\"$0\" list --json | exec true; exit ${PIPESTATUS[0]}",
+                ONCEPROOF_BINARY});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.err, "");
 }
 
 TEST_F(CliTest, ABusyPortIsNamed) {
@@ -190,13 +175,7 @@ TEST_F(CliTest, CtrlCEndsARunAndLeavesNothing) {
 
 TEST_F(CliTest, ServeAnswersUntilCtrlC) {
   const auto process = start({"serve", "--profile", "searchable"});
-  std::string said;
-  char bytes[4096];
-  while (said.find("Ctrl-C") == std::string::npos) {
-    const auto n = ::read(process->stdout_fd(), bytes, sizeof bytes);
-    ASSERT_GT(n, 0);
-    said.append(bytes, static_cast<std::size_t>(n));
-  }
+  const auto said = read_until(*process, "Ctrl-C");
   EXPECT_NE(said.find("payments (searchable): http://127.0.0.1:"), std::string::npos);
   ASSERT_EQ(::kill(process->pid(), SIGTERM), 0);
   const auto ended = finish(*process);
@@ -217,6 +196,26 @@ TEST_F(CliTest, PolicyCheckSaysWhatAPolicyComesToOrWhereItIsWrong) {
       write_file(path("wrong.yaml"), "tool_policy:\n  create_payment:\n    unknown_aftr: 15m\n")
           .has_value());
   expect_unusable({"policy", "check", "wrong.yaml"}, "wrong.yaml:3:5:");
+}
+
+TEST_F(CliTest, APolicyThatIsAPipeIsRefusedUnlessItIsStdin) {
+  ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
+  expect_unusable({"policy", "check", "fifo"}, "cannot read fifo: it is no regular file");
+  const auto process = start({"policy", "check", "/dev/stdin"});
+  const std::string yaml = "tool_policy: {create_payment: {}}\n";
+  ASSERT_GT(::write(process->stdin_fd(), yaml.data(), yaml.size()), 0);
+  process->close_stdin();
+  EXPECT_EQ(finish(*process).code, 0);
+}
+
+TEST_F(CliTest, WhatAPolicySaysReachesNoTerminalRaw) {
+  ASSERT_TRUE(
+      write_file(path("p.yaml"), "tool_policy: {\"p\\e[31mX\": {result_fields: [\"a\\e[2J\"]}}\n")
+          .has_value());
+  const auto ended = call({"policy", "check", "p.yaml"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.out.find('\x1b'), std::string::npos);
+  EXPECT_NE(ended.out.find("p\\x1b[31mX\n"), std::string::npos) << ended.out;
 }
 
 TEST_F(CliTest, ListAndErrorsAreTheTables) {

@@ -1,6 +1,8 @@
 #include "cli/command_line.h"
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdio>
 
 #include "base/text.h"
@@ -29,6 +31,21 @@ std::string check_duration(const std::string& text) {
   return parsed ? std::string() : parsed.error().message;
 }
 
+std::string check_positive_duration(const std::string& text) {
+  const auto parsed = parse_duration(text);
+  if (!parsed) return parsed.error().message;
+  return *parsed > Milliseconds{0} ? std::string()
+                                   : fmt::format("'{}' is no time at all; 1ms is the least", text);
+}
+
+// CLI11 would read -1 as 18446744073709551615.
+std::string check_seed(const std::string& text) {
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error == std::errc{} && end == text.data() + text.size()) return {};
+  return fmt::format("'{}' is not a whole number from 0 to {}", text, UINT64_MAX);
+}
+
 CLI::App* add_run(CLI::App& app, RunArgs& args, std::string& timeout) {
   auto* run = app.add_subcommand(
       "run", "Run scenarios against the reference, a mutant or your own executor, and judge them");
@@ -41,18 +58,22 @@ CLI::App* add_run(CLI::App& app, RunArgs& args, std::string& timeout) {
   run->add_option("--mutant", args.mutant,
                   "a deliberately wrong executor; `onceproof list` has them")
       ->excludes(sut);
-  run->add_option("--seed", args.seed, "the same seed gives the same plan")->capture_default_str();
+  run->add_option("--seed", args.seed, "the same seed gives the same plan")
+      ->check(CLI::Validator(check_seed, "UINT"))
+      ->capture_default_str();
   run->add_option("--jobs", args.jobs, "cells at one time; they mostly wait")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   run->add_option("--timeout", timeout, "longest time for one cell")
-      ->check(CLI::Validator(check_duration, "DURATION"))
+      ->check(CLI::Validator(check_positive_duration, "DURATION"))
       ->capture_default_str();
   run->add_flag("--fail-fast", args.fail_fast, "start no cell after the first violation");
   run->add_flag("--quiet", args.quiet, "no progress, only the summary and what failed");
   run->add_option("--out", args.out, "folder for reports; each run gets its own in it")
       ->capture_default_str();
-  run->add_option("--json", args.json, "also write the results as JSON to this file");
+  run->add_option("--json", args.json,
+                  "also write the results as JSON to this file (a link is followed, a pipe or a "
+                  "device written to)");
   run->add_option("--junit", args.junit, "also write the results as JUnit XML to this file");
   return run;
 }

@@ -1,8 +1,11 @@
 #include "cli/journal_access.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -41,7 +44,7 @@ std::string draw_timeline(const Operation& operation, const std::vector<Event>& 
   text += '\n';
   std::optional<CivilTime> before;
   for (const auto& event : events) {
-    const auto since = before ? "+" + to_text(std::max(event.at - *before, Milliseconds{0})) : "";
+    const auto since = before ? "+" + to_text(time_between(*before, event.at)) : "";
     text +=
         fmt::format("  {:>3}  {}  {:>9}  {:<13} {:<17} {}{}{}\n", event.seq, to_rfc3339(event.at),
                     since, to_text(event.to_status), plain(event.reason), plain(event.actor),
@@ -49,6 +52,23 @@ std::string draw_timeline(const Operation& operation, const std::vector<Event>& 
     before = event.at;
   }
   return text;
+}
+
+// SQLite says "attempt to write a readonly database", and not that to read one is to write, too.
+Error explain_unwritable(Error error, const std::filesystem::path& path) {
+  if (error.code != ErrorCode::journal_unavailable) return error;
+  const auto folder = path.has_parent_path() ? path.parent_path() : ".";
+  for (const auto& file : {path, std::filesystem::path(path.string() + "-wal"),
+                           std::filesystem::path(path.string() + "-shm"), folder}) {
+    if (::faccessat(AT_FDCWD, file.c_str(), W_OK, AT_EACCESS) == 0 || errno == ENOENT) continue;
+    const auto why = std::generic_category().message(errno);
+    error.message = fmt::format(
+        "--journal: {} {} cannot be written ({}), and who looks at a journal must be able to "
+        "write, too: SQLite keeps its -wal and -shm files beside it",
+        file == folder ? "the folder" : "the file", plain(file.string(), 200), why);
+    break;
+  }
+  return error;
 }
 
 }  // namespace
@@ -65,7 +85,8 @@ Result<std::unique_ptr<SqliteJournal>> open_journal(const std::string& name, Fil
     return fail(ErrorCode::not_found,
                 fmt::format("--journal: there is no file {}", plain(path.string(), 200)));
   }
-  return SqliteJournal::open(path, {.file = use, .check_at_open = check});
+  return SqliteJournal::open(path, {.file = use, .check_at_open = check})
+      .map_error([&](Error&& error) { return explain_unwritable(std::move(error), path); });
 }
 
 Result<std::optional<Sealer>> read_sealer(const Context& context) {
@@ -79,6 +100,25 @@ Result<std::optional<Sealer>> read_sealer(const Context& context) {
   const auto text = read_file(context.key_file, 64 << 10);
   if (!text) return tl::unexpected(text.error());
   return Sealer::from_text(*text, context.key_file).map(wrap);
+}
+
+Result<void> visit_operations(SqliteJournal& journal, ListFilter filter,
+                              const std::function<Result<void>(const Operation&)>& visit) {
+  while (true) {
+    const auto operations = journal.list(filter);
+    if (!operations) return tl::unexpected(operations.error());
+    for (const auto& operation : *operations) {
+      if (auto done = visit(operation); !done) return done;
+    }
+    if (operations->size() < filter.limit) return {};
+    filter.after_key = operations->back().operation_key;
+  }
+}
+
+Milliseconds time_between(CivilTime earlier, CivilTime later) {
+  // From the epoch on: the distance of two such times has room in 64 bits.
+  const auto begin = std::max(earlier, CivilTime{});
+  return later > begin ? later - begin : Milliseconds{0};
 }
 
 std::string summarize(const Operation& operation) {
@@ -134,6 +174,12 @@ Json to_json(const Event& event) {
           {"to", to_text(event.to_status)},
           {"reason", event.reason},
           {"detail", event.detail}};
+}
+
+std::string to_terminal_line(const Json& value) {
+  std::string line = to_line(value);
+  if (escape_terminal(line) == line) return line;
+  return value.dump(-1, ' ', true, Json::error_handler_t::replace);  // \u009b, and all else, too
 }
 
 }  // namespace onceproof::cli

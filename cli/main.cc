@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <variant>
 
@@ -59,6 +60,13 @@ ExitCode dispatch(const Command& command, const Context& context) {
                     command);
 }
 
+// The others keep the signals' defaults, so that Ctrl-C ends them wherever they are. A worker is
+// meant to be killed, and Ctrl-C is its runner's business.
+bool looks_at_stop(const Command& command) {
+  return std::holds_alternative<RunArgs>(command) || std::holds_alternative<ServeArgs>(command) ||
+         std::holds_alternative<GatewayArgs>(command);
+}
+
 // Blocks SIGINT and SIGTERM in every thread and waits for them in one: handlers would run anywhere.
 class SignalWatch {
  public:
@@ -84,29 +92,45 @@ class SignalWatch {
 
 // What could not be printed must not look like a success. A reader that went away (| head) is no
 // mistake.
+ExitCode complain_of_output(int error) {
+  std::fprintf(stderr, "onceproof: stdout could not be written: %s\n", std::strerror(error));
+  return kUnusable;
+}
+
 ExitCode check_output(ExitCode code) {
   errno = 0;
   const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (written || errno == EPIPE || errno == 0 || code != kPassed) return code;
-  std::fprintf(stderr, "onceproof: stdout could not be written: %s\n", std::strerror(errno));
-  return kUnusable;
+  return complain_of_output(errno);
+}
+
+// fmt throws when stdout does not take what is printed; then a run's verdict was not reached.
+ExitCode dispatch_and_print(const Command& command, const Context& context) {
+  try {
+    return check_output(dispatch(command, context));
+  } catch (const std::system_error& e) {
+    if (std::ferror(stdout) == 0) throw;
+    const bool reader_went = e.code().value() == EPIPE && !std::holds_alternative<RunArgs>(command);
+    return reader_went ? kPassed : complain_of_output(e.code().value());
+  }
 }
 
 ExitCode run(int argc, char** argv) {
+  // A write that fails is an error like others; children get the defaults again (process.cc).
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   auto parsed = parse_command_line(argc, argv);
   if (const auto* code = std::get_if<ExitCode>(&parsed)) return *code;
   const auto& command = std::get<Command>(parsed);
-  std::signal(SIGPIPE, SIG_IGN);
   RealClock clock;
   std::optional<SignalWatch> signals;
-  // A worker keeps the default: it is meant to be killed, and Ctrl-C is its runner's business.
-  if (!std::holds_alternative<WorkerArgs>(command)) signals.emplace();
+  if (looks_at_stop(command)) signals.emplace();
   const bool terminal = isatty(STDOUT_FILENO) == 1;
   const std::string via = environment("ONCEPROOF_COMMAND");
   const Context context{
       .clock = clock,
       .stop = signals ? signals->token() : std::stop_token{},
-      .command = via.empty() ? "onceproof" : via,
+      .command = via.empty() ? "onceproof" : escape_terminal(via),
       .terminal = terminal && environment("TERM") != "dumb",
       .color = terminal && environment("NO_COLOR").empty() && environment("TERM") != "dumb",
       .admin_token = environment("ONCEPROOF_ADMIN_TOKEN"),
@@ -115,7 +139,7 @@ ExitCode run(int argc, char** argv) {
       .version = ONCEPROOF_VERSION,
       .program = own_path(),
       .sut_environment = sut_environment()};
-  return check_output(dispatch(command, context));
+  return dispatch_and_print(command, context);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "reference/policy_file.h"
 
@@ -8,7 +9,7 @@ namespace {
 
 std::string describe_dedup(const Guarantees& promised) {
   if (!promised.key_dedup) return "none";
-  return fmt::format("by {}, for {}", promised.key_dedup->header,
+  return fmt::format("by {}, for {}", escape_terminal(promised.key_dedup->header),
                      to_text(promised.key_dedup->window));
 }
 
@@ -37,7 +38,7 @@ ExitCode policy_command(const PolicyArgs& args, const Context&) {
   if (!file) return complain(file.error());
   for (const auto& [action, tool] : file->policy.tools) {
     const Guarantees promised = file->guarantees_of(action);
-    fmt::print("{}\n", action);
+    fmt::print("{}\n", escape_terminal(action));
     fmt::print("  a call        at most {}, under a lease of {}\n", to_text(tool.call_timeout),
                to_text(tool.lease));
     fmt::print("  checks        from {} to {}; to review after {}; at most {} calls\n",
@@ -47,10 +48,12 @@ ExitCode policy_command(const PolicyArgs& args, const Context&) {
     fmt::print("  lookup        {}\n", describe_lookup(promised));
     fmt::print("  in doubt      {}\n", describe_doubt(promised));
     fmt::print("  result keeps  {}\n",
-               tool.result_fields.empty() ? "nothing"
-                                          : fmt::format("{}", fmt::join(tool.result_fields, ", ")));
+               tool.result_fields.empty()
+                   ? "nothing"
+                   : escape_terminal(fmt::format("{}", fmt::join(tool.result_fields, ", "))));
   }
-  fmt::print("{}: {} tools, no mistake found\n", args.file.string(), file->policy.tools.size());
+  fmt::print("{}: {} tools, no mistake found\n", escape_terminal(args.file.string()),
+             file->policy.tools.size());
   return kPassed;
 }
 

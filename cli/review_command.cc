@@ -16,7 +16,7 @@ ExitCode list_reviews(SqliteJournal& journal, const ReviewArgs& args, const Cont
   if (!operations) return complain(operations.error());
   for (const auto& operation : *operations) {
     const auto waiting =
-        context.clock.civil() - operation.review_since.value_or(operation.updated_at);
+        time_between(operation.review_since.value_or(operation.updated_at), context.clock.civil());
     fmt::print("{}  waiting for {}\n", summarize(operation), to_text(waiting));
   }
   if (operations->empty()) {
@@ -82,6 +82,26 @@ Result<std::vector<Operation>> plan_follow_ups(SqliteJournal& journal, const Rev
                          {file->policy, *sealer ? &**sealer : nullptr, random});
 }
 
+// What the journal made of them: it leaves out one whose key or intent is taken, with an event that
+// says so.
+ExitCode print_follow_ups(SqliteJournal& journal, const ReviewArgs& args,
+                          const std::vector<Operation>& follow_ups) {
+  for (const auto& follow_up : follow_ups) {
+    const auto stored = journal.load(follow_up.operation_key);
+    if (!stored && stored.error().code != ErrorCode::not_found) return complain(stored.error());
+    if (stored && stored->request_hash == follow_up.request_hash) {
+      fmt::print("  then {}\n", escape_terminal(follow_up.operation_key));
+    }
+  }
+  const auto events = journal.events(args.key);
+  if (!events) return complain(events.error());
+  for (const auto& event : *events) {
+    if (event.seq <= args.resolution.seen || event.reason != "follow_up_refused") continue;
+    fmt::print("  not registered: {}\n", escape_terminal(event.detail));
+  }
+  return kPassed;
+}
+
 ExitCode resolve_review(SqliteJournal& journal, const ReviewArgs& args, const Context& context) {
   const auto follow_ups = plan_follow_ups(journal, args, context);
   if (!follow_ups) return complain(follow_ups.error());
@@ -89,10 +109,7 @@ ExitCode resolve_review(SqliteJournal& journal, const ReviewArgs& args, const Co
       journal.resolve(args.key, args.resolution, *follow_ups, context.clock.civil());
   if (!resolved) return complain(resolved.error());
   fmt::print("{}\n", summarize(*resolved));
-  for (const auto& follow_up : *follow_ups) {
-    fmt::print("  then {}\n", escape_terminal(follow_up.operation_key));
-  }
-  return kPassed;
+  return print_follow_ups(journal, args, *follow_ups);
 }
 
 }  // namespace

@@ -25,27 +25,63 @@ bool is_file(const std::string& name) {
   return name.ends_with(".yaml") || name.ends_with(".yml") || name.find('/') != std::string::npos;
 }
 
+Result<Scenario> choose_scenario(const std::string& name, const std::vector<Scenario>& catalogue) {
+  if (is_file(name)) return scenarios::load_scenario(name);
+  const auto found = std::ranges::find(catalogue, name, &Scenario::name);
+  if (found != catalogue.end()) return *found;
+  return fail(ErrorCode::not_found,
+              fmt::format("no scenario '{}' in the catalogue; see onceproof list, or give a path "
+                          "that ends in .yaml",
+                          name));
+}
+
+bool same_source(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return a == b || (is_file(a) && is_file(b) && std::filesystem::equivalent(a, b, ignored));
+}
+
+// What is named twice is run once; two stories of one name would be one line in every report.
 Result<std::vector<Scenario>> choose_scenarios(const RunArgs& args) {
   auto catalogue = scenarios::load_catalogue();
   if (!catalogue || args.scenarios.empty()) return catalogue;
   std::vector<Scenario> chosen;
+  std::vector<std::string> sources;
   for (const auto& name : args.scenarios) {
-    if (is_file(name)) {
-      auto scenario = scenarios::load_scenario(name);
-      if (!scenario) return tl::unexpected(scenario.error());
-      chosen.push_back(std::move(*scenario));
+    if (std::ranges::any_of(sources, [&](const auto& one) { return same_source(one, name); })) {
       continue;
     }
-    const auto found = std::ranges::find(*catalogue, name, &Scenario::name);
-    if (found == catalogue->end()) {
-      return fail(ErrorCode::not_found,
-                  fmt::format("no scenario '{}' in the catalogue; see onceproof list, or give a "
-                              "path that ends in .yaml",
-                              name));
+    auto scenario = choose_scenario(name, *catalogue);
+    if (!scenario) return tl::unexpected(scenario.error());
+    const auto taken = std::ranges::find(chosen, scenario->name, &Scenario::name);
+    if (taken != chosen.end()) {
+      return fail(ErrorCode::already_exists,
+                  fmt::format("{} and {} are both called '{}'; rename one, or run them one by one",
+                              sources[static_cast<std::size_t>(taken - chosen.begin())], name,
+                              scenario->name));
     }
-    chosen.push_back(*found);
+    chosen.push_back(std::move(*scenario));
+    sources.push_back(name);
   }
   return chosen;
+}
+
+// Before anything is run: could the files be written, and is each one's content its own?
+Result<void> check_outputs(const RunArgs& args) {
+  std::vector<std::filesystem::path> targets;
+  for (const auto& file : {args.json, args.junit}) {
+    if (!file) continue;
+    const auto target = find_write_target(*file);
+    if (!target) return tl::unexpected(target.error());
+    std::error_code ec;
+    if (std::filesystem::is_other(*target, ec)) continue;  // /dev/null takes both
+    targets.push_back(std::filesystem::weakly_canonical(std::filesystem::absolute(*target), ec));
+    if (ec) targets.back() = *target;
+  }
+  if (targets.size() < 2 || targets[0] != targets[1]) return {};
+  return fail(
+      ErrorCode::invalid_argument,
+      fmt::format("--json and --junit name the same file, {}; one would overwrite the other",
+                  args.json->string()));
 }
 
 Result<scenarios::SutSpec> choose_sut(const RunArgs& args, const Context& context) {
@@ -109,7 +145,8 @@ Result<void> write_reports(const reports::RunReport& report, const RunArgs& args
   if (args.junit) {
     if (auto done = write_file(*args.junit, reports::to_junit(report)); !done) return done;
   }
-  fmt::print("reports: {} ({} points there)\n", folder->string(), (args.out / "latest").string());
+  fmt::print("reports: {} ({} points there)\n", escape_terminal(folder->string()),
+             escape_terminal((args.out / "latest").string()));
   return {};
 }
 
@@ -129,6 +166,7 @@ ExitCode run_command(const RunArgs& args, const Context& context) {
   if (!chosen) return complain(chosen.error());
   auto sut = choose_sut(args, context);
   if (!sut) return complain(sut.error());
+  if (auto usable = check_outputs(args); !usable) return complain(usable.error());
   const auto cells = scenarios::make_cells(*chosen, args.filters, args.seed);
   if (cells.empty()) {
     return complain({ErrorCode::not_found,

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "fakes/admin_api.h"
 #include "fakes/host.h"
@@ -31,7 +32,7 @@ ExitCode serve_command(const ServeArgs& args, const Context& context) {
   if (!admin) return complain(admin.error());
   fmt::print(
       "{} ({}): {}\n{}: {}\nadmin API: {}/ledger /wire-log /faults /reset\nCtrl-C stops it.\n",
-      args.service, args.profile, (*host)->url(), "guarantees",
+      escape_terminal(args.service), escape_terminal(args.profile), (*host)->url(), "guarantees",
       to_line(fakes::guarantees_json(*profile)), (*admin)->url());
   std::fflush(stdout);
   while (!context.stop.stop_requested()) context.clock.wait_for(kLongWait, context.stop);

@@ -81,8 +81,10 @@ inline const std::array kThirdParty{
     ThirdParty{"sqlite3.h", {"base/sqlite.cc", "reference/synced_vfs.cc"}, false},
     ThirdParty{"openssl/", {"base/cipher.cc", "base/digest.cc", "base/random.cc"}, false},
     ThirdParty{"CLI/", {"cli/command_line.cc"}, false},
-    // The fixture of the suite that every journal passes.
-    ThirdParty{"gtest/", {"property_tests/", "reference/journal_conformance.h"}, true},
+    // The fixtures of the suite that every journal passes, and of the tests of the program.
+    ThirdParty{"gtest/",
+               {"property_tests/", "reference/journal_conformance.h", "cli/cli_fixture.h"},
+               true},
     ThirdParty{"gmock/", {}, true},
     ThirdParty{"rapidcheck", {"property_tests/"}, true},
     ThirdParty{"benchmark/", {"bench/"}, false},

@@ -60,7 +60,7 @@ Json with_times(const Json& policy, const Json& times) {
       if (time != nullptr && tool.is_object() && !in_seconds) tool.emplace(name, *time);
     }
   }
-  Json whole = policy.is_object() ? policy : Json::object();
+  Json whole = policy;
   whole["tool_policy"] = std::move(tools);
   return whole;
 }
@@ -162,11 +162,15 @@ class Session {
                   fmt::format("member \"protocol\" is not {}; this worker speaks no other version",
                               kProtocolVersion));
     }
-    if (!find_string(init, "worker")) return missing("worker", "a string");
+    if (find_string(init, "worker").value_or("").empty()) {
+      return missing("worker", "a string that is not empty");
+    }
     const auto state_dir = find_string(init, "state_dir");
     if (!state_dir) return missing("state_dir", "a string");
     const Json* given = find_member(init, "policy");
     const Json* times = find_member(init, "times");
+    if (given != nullptr && !given->is_object()) return missing("policy", "an object");
+    if (times != nullptr && !times->is_object()) return missing("times", "an object");
     auto policy = policy_from_json(with_times(given == nullptr ? Json::object() : *given,
                                               times == nullptr ? Json::object() : *times));
     if (!policy) return tl::unexpected(policy.error());

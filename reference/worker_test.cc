@@ -91,6 +91,27 @@ TEST_F(WorkerTest, AnUnusableInitIsExitCodeTwoAndSaysWhy) {
             2);
 }
 
+TEST_F(WorkerTest, AnInitWhoseMembersAreOfAWrongTypeIsRefusedByName) {
+  const std::pair<const char*, const char*> mistakes[] = {
+      {R"("policy":5)", R"("policy")"},
+      {R"("policy":null)", R"("policy")"},
+      {R"("policy":{"tool_policy":5})", "tool_policy"},
+      {R"("policy":{"tool_policy":{"create_payment":5}})", "create_payment"},
+      {R"("times":7)", R"("times")"},
+      {R"("worker":"")", R"("worker")"},
+      {R"("services":{"payments":{"url":"http://127.0.0.1:1","guarantees":5}})", "guarantees"},
+  };
+  for (const auto& [member, named] : mistakes) {
+    Json message = parse_json(init(state_->path().string())).value();
+    message.update(parse_json(fmt::format("{{{}}}", member)).value());
+    const auto ended = run(to_line(message) + "\n");
+    EXPECT_EQ(ended.code, 2) << member;
+    ASSERT_EQ(ended.answers.size(), 1U) << member;
+    EXPECT_EQ(ended.answers[0]["type"], "error") << member;
+    EXPECT_NE(ended.err.find(named), std::string::npos) << member << ": " << ended.err;
+  }
+}
+
 TEST_F(WorkerTest, NothingIsServedBeforeInit) {
   const auto ended = run(submit(1, "100"));
   ASSERT_EQ(ended.answers.size(), 1U);

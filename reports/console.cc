@@ -41,9 +41,13 @@ std::string seconds(Milliseconds duration) {
 std::string explain_violation(const scenarios::Violation& violation, bool color) {
   std::string text = "  " + painted(violation.invariant, "31;1", color);
   if (!violation.intent.empty()) text += " (intent " + violation.intent + ")";
-  text += fmt::format("\n    observed  {}\n", violation.observed);
-  if (!violation.inferred.empty()) text += fmt::format("    inferred  {}\n", violation.inferred);
-  if (!violation.remedy.empty()) text += fmt::format("    remedy    {}\n", violation.remedy);
+  text += fmt::format("\n    observed  {}\n", escape_terminal(violation.observed));
+  if (!violation.inferred.empty()) {
+    text += fmt::format("    inferred  {}\n", escape_terminal(violation.inferred));
+  }
+  if (!violation.remedy.empty()) {
+    text += fmt::format("    remedy    {}\n", escape_terminal(violation.remedy));
+  }
   return text;
 }
 
@@ -89,7 +93,9 @@ std::string explain(const RunReport& report, const scenarios::CellResult& cell, 
       painted(std::string(to_text(cell.verdict.kind)), color_of(cell.verdict.kind), color), cell.id,
       escape_terminal(cell.history.scenario.title));
   for (const auto& violation : cell.verdict.violations) text += explain_violation(violation, color);
-  if (!cell.verdict.reason.empty()) text += fmt::format("  reason    {}\n", cell.verdict.reason);
+  if (!cell.verdict.reason.empty()) {
+    text += fmt::format("  reason    {}\n", escape_terminal(cell.verdict.reason));
+  }
   if (cell.verdict.kind != VerdictKind::unsupported) text += explain_timeline(cell, color);
   if (!cell.history.stderr_tail.empty() && cell.verdict.kind == VerdictKind::inconclusive) {
     text += "  the workers' stderr ends\n" + indented(cell.history.stderr_tail);

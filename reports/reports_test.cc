@@ -124,6 +124,15 @@ TEST(ReportsTest, WithoutColourNoEscapeSequenceIsPrinted) {
   EXPECT_NE(explain(report, report.cells[0], true).find("\x1b[31"), std::string::npos);
 }
 
+TEST(ReportsTest, WhatASutSaysReachesNoTerminalRaw) {
+  auto report = sample();
+  report.cells[0].verdict.violations[0].observed = "answered '\x1b[2J'";
+  report.cells[3].verdict.reason = "the SUT named the capability '\x1b[2J'";
+  for (const auto& cell : report.cells) {
+    EXPECT_EQ(explain(report, cell, false).find('\x1b'), std::string::npos);
+  }
+}
+
 TEST(ReportsTest, TheReproduceLineNamesAFileByItsPathAndQuotesIt) {
   auto report = sample();
   report.mutant.clear();

@@ -35,12 +35,16 @@ std::string folder_name(const Cell& cell) {
   return name;
 }
 
-// Removes the cell's folder whatever happens: ledgers, journals, everything a SUT left there.
+// A fresh folder for one run of a cell, also when another cell of the same id is running. Removed
+// whatever happens: ledgers, journals, everything a SUT left there.
 class CellFolder {
  public:
-  explicit CellFolder(std::filesystem::path path) : path_(std::move(path)) {
-    std::error_code ignored;
-    std::filesystem::create_directories(path_, ignored);
+  CellFolder(const std::filesystem::path& parent, const std::string& name) : path_(parent / name) {
+    std::error_code ec;  // if it cannot be made, the stage says so
+    std::filesystem::create_directories(parent, ec);
+    for (int i = 2; !std::filesystem::create_directory(path_, ec) && !ec; ++i) {
+      path_ = parent / fmt::format("{}-{}", name, i);
+    }
   }
   ~CellFolder() {
     std::error_code ignored;
@@ -78,7 +82,7 @@ Result<CellResult> run_watched(const Cell& cell, const RunOptions& options, Stal
   const auto begun = clock.monotonic();
   double scale = 1.0;
   for (int run = 0; run <= kMaxDisturbed; ++run, scale *= 2.0) {
-    const CellFolder folder(options.work_dir / fmt::format("{}.{}", folder_name(cell), run));
+    const CellFolder folder(options.work_dir, fmt::format("{}.{}", folder_name(cell), run));
     const auto start = clock.monotonic();
     auto cell_run = CellRun::make(cell, options, scale, folder.path(), clock, stop);
     if (!cell_run) return tl::unexpected(cell_run.error());

@@ -159,6 +159,15 @@ TEST_F(RunTest, AStopEndsARunThatHangs) {
   EXPECT_LT(clock_.monotonic() - begun, Milliseconds{20'000});
 }
 
+TEST_F(RunTest, CellsOfOneIdShareNothing) {
+  const std::vector<Scenario> twice(4, parse_scenario(kLostReply, "s.yaml").value());
+  const auto results =
+      run_cells(make_cells(twice, {}, 1), options("right"), clock_, {}, [](const auto&) {});
+  ASSERT_TRUE(results.has_value()) << results.error().message;
+  ASSERT_EQ(results->size(), 4U);
+  for (const auto& result : *results) EXPECT_EQ(result.verdict.kind, VerdictKind::pass);
+}
+
 TEST_F(RunTest, FailFastStartsNoMoreCells) {
   auto scenario = parse_scenario(kLostReply, "s.yaml").value();
   std::vector<Scenario> many(6, scenario);

@@ -84,10 +84,14 @@ TEST(ProcessTest, InheritsNoDescriptorAndNoIgnoredSignal) {
   const UniqueFd leaky(::fcntl(STDERR_FILENO, F_DUPFD, 57));  // without CLOEXEC
   ASSERT_GE(leaky.get(), 57);
   const auto before = ::signal(SIGPIPE, SIG_IGN);
+  const auto before_size = ::signal(SIGXFSZ, SIG_IGN);
   const auto lister = shell("exec ls /proc/self/fd");
   EXPECT_EQ(read_from(lister->stdout_fd(), false), "0\n1\n2\n3\n");  // 3 is the folder it lists
   EXPECT_EQ(shell("kill -PIPE $$; sleep 1000")->wait(Milliseconds{kPatienceMs}, clock),
             "signal 13 (SIGPIPE)");
+  EXPECT_EQ(shell("kill -XFSZ $$; sleep 1000")->wait(Milliseconds{kPatienceMs}, clock),
+            "signal 25 (SIGXFSZ)");
+  ::signal(SIGXFSZ, before_size);
   ::signal(SIGPIPE, before);
 }
 
