@@ -122,6 +122,24 @@ def check_payments(program, cwd, payments, admin):
     check(len(paid) == 1 and answer == (0, f"succeeded {paid[0]}\n"), f"at last {answer}; the ledger has {paid}")
 
 
+def check_walk(source, program, cwd):
+    """docs/reference.md walks through order 818: what it shows is what the journal shows, but for keys and times."""
+    def plain(text):
+        text = re.sub(r"op_[0-9a-f-]{36}", "KEY", text)
+        text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME", text)
+        text = re.sub(r"\+[\d.]+ m?s\b", "LATER", text)
+        return re.sub(r"pay_\d+", "ID", " ".join(text.split()))
+
+    def onceproof(*arguments):
+        return subprocess.run([program, "journal", *arguments, "--journal", "sqlite:journal.db"], cwd=cwd, check=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, timeout=PATIENCE_S).stdout
+
+    line = next(line for line in onceproof("list").splitlines() if " 818 " in line)
+    shown = onceproof("show", line.split()[0])
+    page = (source / "docs/reference.md").read_text()
+    check(plain(shown) in plain(page), f"docs/reference.md does not show this:\n{shown}")
+
+
 def test_library(source, build, tmp):
     prefix, project, binary = tmp / "prefix", tmp / "pay", tmp / "pay-build"
     run("cmake", "--install", build, "--prefix", prefix)
@@ -140,6 +158,7 @@ def test_library(source, build, tmp):
     run("cmake", "--build", binary)
     with serving(prefix / "bin/onceproof") as (payments, admin):
         check_payments(binary / "pay", tmp, payments, admin)
+    check_walk(source, prefix / "bin/onceproof", tmp)
 
 
 def test_package(source, build, tmp):

@@ -46,7 +46,11 @@ GatewayRoute read_route(YamlCursor& map, const Policy& policy) {
 
 GatewayPolicy read_gateway(YamlCursor map, const Policy& policy) {
   GatewayPolicy gateway;
-  for (auto& route : map.require("routes").items()) {
+  auto routes = map.require("routes");
+  if (!routes.failed() && routes.items().empty()) {
+    routes.complain("no route: nothing would be protected");
+  }
+  for (auto& route : routes.items()) {
     auto read = read_route(route, policy);
     const auto same = [&](const GatewayRoute& other) {
       return other.method == read.method && other.path == read.path;
