@@ -161,5 +161,22 @@ TEST_F(OutboxTest, KilledBeforeOrAfterTheCommitBothExistOrNeither) {
   EXPECT_EQ(world_.provider.effects.size(), 1U);
 }
 
+// Rules change while intents are out: what is in the journal is compared as it was hashed.
+TEST_F(OutboxTest, AnIntentIsComparedByItsOwnHashVersion) {
+  run("BEGIN IMMEDIATE");
+  EXPECT_TRUE(register_in(payment_intent())->created);
+  run("COMMIT");
+  ToolPolicy& tool = file_.policy.tools["create_payment"];
+  tool.earlier_fields[1] = tool.fields;
+  tool.hash_version = 2;
+  tool.fields["order_id"] = {FieldRule::ignore};
+  Intent other = payment_intent();
+  other.params["order_id"] = "another";
+  run("BEGIN IMMEDIATE");
+  EXPECT_FALSE(register_in(payment_intent())->created);
+  EXPECT_EQ(register_in(other).error().code, ErrorCode::already_exists);
+  run("COMMIT");
+}
+
 }  // namespace
 }  // namespace onceproof

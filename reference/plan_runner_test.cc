@@ -328,5 +328,20 @@ TEST_F(PlanRunnerTest, AnUndoThatItsToolRefusesIsAPartialFailure) {
   EXPECT_EQ(answer.steps.at(0).undo->error_code, "undo_refused");
 }
 
+// Workers that race on one plan: whatever they are told, each step has one effect.
+TEST_F(PlanRunnerTest, TwoWorkersOnOnePlanMakeEachEffectOnce) {
+  int inside = 0;
+  world_.provider.at = [&](std::string_view point) {
+    if (point != "call" || inside++ > 0) return;
+    auto other = parts();
+    other.owner = "w2";
+    EXPECT_EQ(PlanRunner(other).submit(trip())->status, S::in_progress);
+  };
+  EXPECT_EQ(submit().status, S::succeeded);
+  EXPECT_EQ(submit().status, S::succeeded);
+  EXPECT_EQ(world_.provider.effects.size(), 2U);
+  EXPECT_EQ(world_.mailer.effects.size(), 1U);
+}
+
 }  // namespace
 }  // namespace onceproof

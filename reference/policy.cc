@@ -191,32 +191,25 @@ Result<const FieldRules*> ToolPolicy::find_fields(int version) const {
                           version, hash_version));
 }
 
-Result<void> check_follow_ups(const Policy& policy) {
-  for (const auto& [action, tool] : policy.tools) {
-    const auto wrong = [&, &name = action](const FollowUpPolicy& follow_up, std::string_view what) {
-      return fail(
-          ErrorCode::invalid_argument,
-          fmt::format("tool_policy.{}.follow_ups: step '{}': {}", name, follow_up.step, what));
-    };
-    for (const auto& follow_up : tool.follow_ups) {
-      const auto follower = policy.tools.find(follow_up.action);
+void check_follow_ups(const Policy& policy, PolicyTools& tools) {
+  for (auto& [action, map] : tools) {
+    const auto& steps = policy.tools.at(action).follow_ups;
+    if (steps.empty()) continue;
+    const auto places = map.require("follow_ups").items();
+    for (std::size_t i = 0; i < steps.size() && i < places.size(); ++i) {
+      const std::string& name = steps[i].action;
+      const auto follower = policy.tools.find(name);
       if (follower == policy.tools.end()) {
-        return wrong(follow_up, fmt::format("tool_policy has no '{}'", follow_up.action));
-      }
-      if (!follower->second.keep_params) {
-        return wrong(follow_up,
-                     fmt::format("nobody repeats it but the reconciler, so '{}' needs keep_params: "
-                                 "encrypted",
-                                 follow_up.action));
-      }
-      if (!follower->second.follow_ups.empty()) {
-        return wrong(follow_up, fmt::format("'{}' has follow-ups of its own; one step is what a "
-                                            "reader can follow",
-                                            follow_up.action));
+        places[i].complain(fmt::format("tool_policy has no '{}'", name));
+      } else if (!follower->second.keep_params) {
+        places[i].complain(fmt::format(
+            "nobody repeats it but the reconciler, so '{}' needs keep_params: encrypted", name));
+      } else if (!follower->second.follow_ups.empty()) {
+        places[i].complain(fmt::format(
+            "'{}' has follow-ups of its own; one step is what a reader can follow", name));
       }
     }
   }
-  return {};
 }
 
 ToolPolicy read_tool_policy(YamlCursor& map) {
@@ -244,14 +237,15 @@ Result<Policy> policy_from_json(const Json& json) {
   YamlCursor root(*document);
   Policy policy;
   if (auto tools = root.find("tool_policy")) {
-    for (auto& [action, map] : tools->members()) {
+    auto members = tools->members();
+    for (auto& [action, map] : members) {
       policy.tools[action] = read_tool_policy(map);
       map.refuse_others();
     }
+    check_follow_ups(policy, members);
   }
   root.refuse_others();
   if (document->error) return fail(ErrorCode::invalid_argument, document->error->message);
-  if (auto checked = check_follow_ups(policy); !checked) return tl::unexpected(checked.error());
   return policy;
 }
 

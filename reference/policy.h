@@ -72,9 +72,11 @@ struct Policy {
   Result<const ToolPolicy*> find_tool(const std::string& action) const;
 };
 
-// A tool that follows must be there, keep its parameters and end somewhere; what must be kept is.
-// Errors: invalid_argument, naming the tool and its member.
-Result<void> check_follow_ups(const Policy& policy);
+// The tools in their document, as tool_policy's members.
+using PolicyTools = std::vector<std::pair<std::string, YamlCursor>>;
+// A tool that follows must be there, keep its parameters and end somewhere; the first mistake is
+// noted where it stands.
+void check_follow_ups(const Policy& policy, PolicyTools& tools);
 
 std::optional<FieldRule> parse_field_rule(std::string_view text);
 

@@ -84,20 +84,18 @@ Result<PolicyFile> parse_policy(std::string_view yaml, std::string name) {
   PolicyFile file;
   Guarantees common;
   if (auto provider = root.find("provider")) common = read_guarantees(*provider);
-  for (auto& [action, map] : root.require("tool_policy").members()) {
+  auto tools = root.require("tool_policy").members();
+  for (auto& [action, map] : tools) {
     file.policy.tools[action] = read_tool_policy(map);
     Guarantees& guarantees = file.guarantees[action] = common;
     if (map.kind() == YamlValue::Kind::null) continue;
     if (auto provider = map.find("provider")) guarantees = read_guarantees(*provider);
     map.refuse_others();
   }
+  check_follow_ups(file.policy, tools);
   if (auto gateway = root.find("gateway")) file.gateway = read_gateway(*gateway, file.policy);
   root.refuse_others();
   if ((*document)->error) return tl::unexpected(*(*document)->error);
-  if (auto checked = check_follow_ups(file.policy); !checked) {
-    return fail(ErrorCode::parse_failed,
-                fmt::format("{}: {}", (*document)->file, checked.error().message));
-  }
   return file;
 }
 

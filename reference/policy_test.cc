@@ -94,6 +94,10 @@ TEST(PolicyTest, ReadsEveryMember) {
 }
 
 TEST(PolicyTest, EveryMemberHasTheDocumentedDefault) {
+  EXPECT_FALSE(ToolPolicy{}.keep_params);
+  EXPECT_EQ(ToolPolicy{}.hash_version, 1);
+  EXPECT_TRUE(ToolPolicy{}.earlier_fields.empty());
+  EXPECT_TRUE(ToolPolicy{}.follow_ups.empty());
   for (const char* json : {"{}", "null"}) {
     const auto tool = read_tool(json);
     EXPECT_TRUE(tool.fields.empty());

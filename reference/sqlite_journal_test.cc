@@ -3,7 +3,9 @@
 #include "reference/sqlite_journal.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <fstream>
 #include <thread>
 
@@ -298,6 +300,57 @@ TEST_F(SqliteJournalTest, ReadersAreBoundedAndShared) {
     }
   }
   EXPECT_EQ(read, 400);
+}
+
+TEST_F(SqliteJournalTest, TheDefaultSurvivesPowerLoss) {
+  EXPECT_EQ(SqliteJournalOptions{}.durability, Durability::full);
+  auto database = Database::open(path(), Durability::full, 1s).value();
+  auto statement = database.prepare("PRAGMA synchronous").value();
+  ASSERT_TRUE(statement.step().value());
+  EXPECT_EQ(statement.integer(0), 2);  // FULL
+}
+
+TEST_F(SqliteJournalTest, AMigrationThatFailsLeavesTheOldVersionWhole) {
+  fill(1);
+  ASSERT_TRUE(
+      raw().execute("DROP TRIGGER what_was_sealed_stays_or_goes; DROP INDEX operations_of_a_parent;"
+                    "DROP INDEX operations_in_review;"
+                    "ALTER TABLE agent_operations DROP COLUMN sealed_params;"
+                    "ALTER TABLE agent_operations DROP COLUMN parent_key;"
+                    // What the migration will find in its way, at its last column.
+                    "PRAGMA user_version=1"));
+  EXPECT_FALSE(try_open());
+  EXPECT_EQ(pragma("user_version"), "1");
+  auto database = raw();
+  EXPECT_FALSE(database.prepare("SELECT sealed_params FROM agent_operations"));
+  ASSERT_TRUE(database.execute("ALTER TABLE agent_operations DROP COLUMN attempt_until"));
+  EXPECT_EQ(open()->load(key(1)).value().external_id, "pay_1");
+}
+
+// A success and what follows it are one transaction.
+TEST_F(SqliteJournalTest, ASuccessWhoseFollowUpFindsTheDiskFullIsNotRecorded) {
+  auto journal = open();
+  journal->register_and_claim(sample(1), "w1", at(30s)).value();
+  Operation follow_up = sample(2);
+  follow_up.sealed_params = std::string(60'000, 's');
+  struct rlimit before {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const struct rlimit small {
+    std::filesystem::file_size(dir_.path() / "journal.db-wal") + 20'000, before.rlim_max
+  };
+  const auto old = signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const auto full =
+      journal->mark_succeeded(key(1), 1, {"pay_1", nullptr, {follow_up}}, at(1s), "w1");
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, old);
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().code, ErrorCode::journal_unavailable);
+  EXPECT_EQ(journal->load(key(1)).value().status, Status::in_progress);
+  const auto done =
+      journal->mark_succeeded(key(1), 1, {"pay_1", nullptr, {follow_up}}, at(1s), "w1");
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(journal->load(key(2)).value().status, Status::pending);
 }
 
 }  // namespace
