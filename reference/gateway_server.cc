@@ -36,7 +36,7 @@ std::string_view reason_of(int status) {
                                             {503, "Service Unavailable"},
                                             {504, "Gateway Timeout"}}};
   const auto* found = std::ranges::find(reasons, status, &Reason::status);
-  return found == reasons.end() ? std::string_view("-") : found->text;
+  return found == reasons.end() ? std::string_view() : found->text;  // a reason may be empty
 }
 
 bool has_no_body(int status, std::string_view method) {

@@ -53,7 +53,8 @@ class GatewayServerTest : public ::testing::Test {
   TempDir dir_ = std::move(TempDir::make("onceproof-gateway-server").value());
   Sealer sealer_ = Sealer::from_text(std::string(64, 'a'), "test").value();
   PolicyFile policy_ = parse_policy(kPolicy, "policy.yaml").value();
-  std::function<std::string()> answer_ = [] { return http_answer(201, R"({"id":"pay_1"})"); };
+  Replaceable<std::function<std::string()>> answer_{
+      [] { return http_answer(201, R"({"id":"pay_1"})"); }};
   ScriptedServer upstream_{[this](ScriptedServer::Peer& peer) {
     while (peer.read_request()) peer.send(answer_());
   }};

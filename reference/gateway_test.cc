@@ -62,10 +62,11 @@ class GatewayTest : public ::testing::Test {
     journal_.reset();
   }
   // What the upstream does with a request; false: the connection is closed.
-  std::function<bool(ScriptedServer::Peer&)> script = [this](ScriptedServer::Peer& peer) {
-    peer.send(http_answer(201, payment(++effects_)));
-    return true;
-  };
+  Replaceable<std::function<bool(ScriptedServer::Peer&)>> script{
+      [this](ScriptedServer::Peer& peer) {
+        peer.send(http_answer(201, payment(++effects_)));
+        return true;
+      }};
   static std::string payment(int n) {
     return R"({"data":{"id":"pay_)" + std::to_string(n) + R"("},"card":"4242424242424242"})";
   }

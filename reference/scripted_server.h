@@ -73,6 +73,25 @@ class ScriptedServer {
   std::jthread acceptor_;
 };
 
+// A function that the test's thread replaces while the server's threads call it.
+template <typename Function>
+class Replaceable {
+ public:
+  explicit Replaceable(Function function) : function_(std::move(function)) {}
+  Replaceable& operator=(Function function) {
+    *function_.lock() = std::move(function);
+    return *this;
+  }
+  template <typename... Args>
+  auto operator()(Args&&... args) {
+    const Function function = *function_.lock();
+    return function(std::forward<Args>(args)...);
+  }
+
+ private:
+  Guarded<Function> function_;
+};
+
 // "HTTP/1.1 201 Created" with this body as application/json.
 std::string http_answer(int status, std::string_view body, std::string_view more_headers = "");
 
