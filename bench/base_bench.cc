@@ -6,42 +6,31 @@
 #include "base/json.h"
 #include "base/random.h"
 #include "base/sqlite.h"
+#include "bench/typical_request.h"
 
 namespace onceproof {
 namespace {
 
-// About 300 bytes, the size of a usual intent.
-std::string typical_json() {
-  return to_line(Json{{"action", "create_payment"},
-                      {"amount_minor", 490000},
-                      {"currency", "RUB"},
-                      {"order_id", "817"},
-                      {"customer", {{"id", "c-1048576"}, {"segment", "retail"}, {"vip", false}}},
-                      {"lines", {{{"sku", "A-1"}, {"n", 2}}, {{"sku", "B-7"}, {"n", 1}}}},
-                      {"comment", "Оплата заказа 817, доставка до двери"},
-                      {"tags", {"web", "first-order", "promo-2026"}}});
-}
-
 void parse_with_nlohmann(benchmark::State& state) {
-  const std::string text = typical_json();
+  const std::string text = typical_request();
   for (auto _ : state) benchmark::DoNotOptimize(Json::parse(text));
 }
 BENCHMARK(parse_with_nlohmann);
 
 void parse_strictly(benchmark::State& state) {
-  const std::string text = typical_json();
+  const std::string text = typical_request();
   for (auto _ : state) benchmark::DoNotOptimize(parse_json(text));
 }
 BENCHMARK(parse_strictly);
 
 void write_line(benchmark::State& state) {
-  const Json value = Json::parse(typical_json());
+  const Json value = Json::parse(typical_request());
   for (auto _ : state) benchmark::DoNotOptimize(to_line(value));
 }
 BENCHMARK(write_line);
 
 void sha256_of_a_request(benchmark::State& state) {
-  const std::string text = typical_json();
+  const std::string text = typical_request();
   for (auto _ : state) benchmark::DoNotOptimize(sha256_hex(text));
 }
 BENCHMARK(sha256_of_a_request);
@@ -67,7 +56,7 @@ void commit_one_row(benchmark::State& state, Durability durability) {
       Database::open(folder.path() / "bench.db", durability, std::chrono::seconds(1)).value();
   static_cast<void>(database.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, text TEXT) STRICT"));
   auto insert = database.prepare("INSERT INTO t(text) VALUES(?1)").value();
-  const std::string text = typical_json();
+  const std::string text = typical_request();
   for (auto _ : state) {
     if (auto done = insert_row(database, insert, text); !done) {
       state.SkipWithError(done.error().message.c_str());

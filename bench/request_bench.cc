@@ -4,23 +4,13 @@
 #include "base/digest.h"
 #include "base/json.h"
 #include "bench/ratios.h"
+#include "bench/typical_request.h"
 #include "reference/canonical_json.h"
 #include "reference/policy.h"
 #include "reference/request_hash.h"
 
 namespace onceproof {
 namespace {
-
-// About 300 bytes, the size of a usual intent.
-std::string typical_request() {
-  return to_line(Json{{"amount_minor", 490000},
-                      {"currency", "RUB"},
-                      {"order_id", "817"},
-                      {"customer", {{"id", "c-1048576"}, {"segment", "retail"}, {"vip", false}}},
-                      {"lines", {{{"sku", "A-1"}, {"n", 2}}, {{"sku", "B-7"}, {"n", 1}}}},
-                      {"comment", "Оплата заказа 817, доставка до двери"},
-                      {"tags", {"web", "first-order", "promo-2026"}}});
-}
 
 void canonicalise_and_hash(benchmark::State& state) {
   const std::string text = typical_request();

@@ -140,6 +140,7 @@ CLI::App* add_journal(CLI::App& app, JournalArgs& args, std::string& age) {
   auto* purge = add_part(journal, args, What::purge, "purge",
                          "Delete ended operations that are older than any repeat can be");
   purge->add_option("--action", args.action, "whose operations")->required();
+  purge->add_flag("--plan", args.plan, "the action is the name of a plan: delete plans' records");
   purge
       ->add_option("--age", age,
                    "how long ago they ended, such as 720h; an age that could turn a "

@@ -71,6 +71,7 @@ struct JournalArgs {
   std::string after;
   std::size_t limit = 100;
   std::string action;  // purge
+  bool plan = false;   // purge: `action` is the name of a plan
   Milliseconds age{0};
   std::filesystem::path policy;
 };

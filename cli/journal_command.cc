@@ -72,8 +72,10 @@ ExitCode verify_operations(SqliteJournal& journal, const JournalArgs& args) {
 ExitCode purge_operations(SqliteJournal& journal, const JournalArgs& args, const Context& context) {
   const auto file = read_policy_file(args.policy);
   if (!file) return complain(file.error());
-  const auto gone = purge(journal, {args.action, args.age, context.clock.civil()}, file->policy,
-                          file->guarantees_of(args.action));
+  const PurgeRequest request{args.action, args.age, context.clock.civil()};
+  const auto gone = args.plan
+                        ? purge_plans(journal, request, *file)
+                        : purge(journal, request, file->policy, file->guarantees_of(args.action));
   if (!gone) return complain(gone.error());
   fmt::print("{} operations of {}, ended more than {} ago, were deleted with their events\n", *gone,
              escape_terminal(args.action), to_text(args.age));

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "reference/guarantees.h"
 #include "reference/policy.h"
+#include "reference/policy_file.h"
 
 namespace onceproof {
 
@@ -46,5 +47,11 @@ struct PurgeRequest {
 // batches deleted stays deleted).
 Result<std::size_t> purge(TerminalRows& rows, const PurgeRequest& request, const Policy& policy,
                           const Guarantees& guarantees);
+
+// The records of plans of one name (request.action). Whoever repeats a plan whose record is gone
+// takes every step anew, so a plan's record lives as long as the longest-lived one of all tools.
+// Errors: invalid_argument (too young; or the policy has a tool of this name), journal_unavailable.
+Result<std::size_t> purge_plans(TerminalRows& rows, const PurgeRequest& request,
+                                const PolicyFile& file);
 
 }  // namespace onceproof

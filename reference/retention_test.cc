@@ -149,5 +149,23 @@ TYPED_TEST(PurgeTest, StepsOfAnOpenPlanStayAtAnyAge) {
   EXPECT_EQ(journal.purge_terminal("create_payment", at(24h * 10'000), 10).value(), 1u);
 }
 
+TYPED_TEST(PurgeTest, APlansRecordLivesAsLongAsThatOfAnyTool) {
+  TypeParam world;
+  auto& journal = world.journal;
+  Operation plan = sample(1);
+  plan.action_type = "book_trip";
+  journal.register_operation(plan, "w1").value();
+  journal.mark_succeeded(key(1), 0, {key(1), nullptr}, at(100s), "w1").value();
+  PolicyFile file;
+  file.policy = policy_with(1h);
+  file.policy.tools["send_email"].retry_horizon = 2h;
+  const auto refused = purge_plans(journal, {"book_trip", 1h, at(24h)}, file);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("at least 2 h"), std::string::npos)
+      << refused.error().message;
+  EXPECT_FALSE(purge_plans(journal, {"create_payment", 24h, at(48h)}, file));
+  EXPECT_EQ(purge_plans(journal, {"book_trip", 2h, at(24h)}, file).value(), 1u);
+}
+
 }  // namespace
 }  // namespace onceproof
