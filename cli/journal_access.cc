@@ -77,7 +77,9 @@ Result<std::unique_ptr<SqliteJournal>> open_journal(const std::string& name, Fil
                                                     IntegrityCheck check) {
   if (!name.starts_with(kSqlite) || name.size() == kSqlite.size()) {
     return fail(ErrorCode::invalid_argument,
-                fmt::format("--journal '{}': a journal is named sqlite:PATH", plain(name, 200)));
+                fmt::format("--journal '{0}': a journal is named sqlite:PATH; for a file, write "
+                            "sqlite:{0}",
+                            plain(name, 200)));
   }
   const std::filesystem::path path = name.substr(kSqlite.size());
   std::error_code problem;

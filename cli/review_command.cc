@@ -40,9 +40,11 @@ ExitCode show_review(SqliteJournal& journal, const ReviewArgs& args, const Conte
     return kPassed;
   }
   fmt::print(
-      "\nIt is not known whether the effect exists. Look for {} in the provider's own books, then "
-      "say what you\nfound, with your name and what you saw:\n",
-      escape_terminal(operation->operation_key));
+      "\nIt is not known whether the effect exists. Look in the provider's own books for {},\n"
+      "or, if it never learned that key, for what intent '{}' was about, from the time of the "
+      "first "
+      "attempt\non. Then say what you found, with your name and what you saw:\n",
+      escape_terminal(operation->operation_key), escape_terminal(operation->intent_id));
   const std::string line =
       fmt::format("{} review resolve --journal {} --seen {} --by NAME --why TEXT", context.command,
                   quote_shell(args.journal), operation->event_count);
@@ -59,11 +61,7 @@ ExitCode show_review(SqliteJournal& journal, const ReviewArgs& args, const Conte
 Result<std::vector<Operation>> plan_follow_ups(SqliteJournal& journal, const ReviewArgs& args,
                                                const Context& context) {
   if (args.resolution.how != Resolution::How::succeeded) return std::vector<Operation>{};
-  if (args.policy.empty()) {
-    std::fprintf(stderr,
-                 "onceproof: without --policy nothing that follows this success is registered\n");
-    return std::vector<Operation>{};
-  }
+  if (args.policy.empty()) return std::vector<Operation>{};
   const auto file = read_policy_file(args.policy);
   if (!file) return tl::unexpected(file.error());
   const auto sealer = read_sealer(context);
@@ -109,6 +107,10 @@ ExitCode resolve_review(SqliteJournal& journal, const ReviewArgs& args, const Co
       journal.resolve(args.key, args.resolution, *follow_ups, context.clock.civil());
   if (!resolved) return complain(resolved.error());
   fmt::print("{}\n", summarize(*resolved));
+  if (args.policy.empty() && resolved->status == Status::succeeded) {
+    std::fprintf(stderr,
+                 "onceproof: without --policy nothing that follows this success is registered\n");
+  }
   return print_follow_ups(journal, args, *follow_ups);
 }
 

@@ -218,6 +218,13 @@ Result<void> check_gateway(const PolicyFile& policy) {
           "provider's search; leave lookup out");
     }
     const ToolPolicy& tool = policy.policy.tools.at(rule.action);
+    for (const auto& [field, rules] : tool.fields) {
+      if (field.starts_with("body.") || field == "body") continue;
+      return wrong(fmt::format(
+          "fields names '{}', and a request has no such member; what its JSON body has is "
+          "'body.{}'",
+          escape_terminal(shorten(field, 80)), escape_terminal(shorten(field, 80))));
+    }
     if (tool.keep_params || !tool.follow_ups.empty()) {
       return wrong(
           "keep_params and follow_ups are not for the gateway: its client repeats the request");
@@ -318,7 +325,8 @@ GatewayResponse Gateway::respond(const Answer& answer, bool called, Milliseconds
     case AnswerStatus::pending:
       return retry_after(
           problem(502, "no-effect", "The upstream did not take it",
-                  fmt::format("no effect exists ({}); repeat with this key", answer.error_code)),
+                  fmt::format("no effect exists ({}); repeat with this key",
+                              answer.error_code.empty() ? "not sent" : answer.error_code)),
           Milliseconds{1'000});
     case AnswerStatus::review:
       return doubt("in-review",

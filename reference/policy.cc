@@ -129,6 +129,12 @@ void read_follow_ups(YamlCursor list, ToolPolicy& tool) {
           "${params...} is needed when the success is recorded, perhaps by another process: write "
           "keep_params: encrypted");
     }
+    for (const auto& field : template_result_fields(follow_up.params)) {
+      if (std::ranges::count(tool.result_fields, field) > 0) continue;
+      params.complain(
+          fmt::format("${{result.{}}}: result_fields keeps no '{}', so there will be none",
+                      escape_terminal(shorten(field, 80)), escape_terminal(shorten(field, 80))));
+    }
     map.refuse_others();
     tool.follow_ups.push_back(std::move(follow_up));
   }
@@ -225,8 +231,8 @@ ToolPolicy read_tool_policy(YamlCursor& map) {
   if (auto keep = map.find("keep_params")) {
     tool.keep_params = keep->one_of({"never", "encrypted"}) == "encrypted";
   }
-  if (auto steps = map.find("follow_ups")) read_follow_ups(*steps, tool);
   if (auto fields = map.find("result_fields")) tool.result_fields = fields->texts();
+  if (auto steps = map.find("follow_ups")) read_follow_ups(*steps, tool);
   if (auto most = map.find("max_attempts")) tool.max_attempts = most->integer(1, kMostAttempts);
   read_times(map, tool);
   return tool;

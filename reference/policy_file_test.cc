@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "base/file.h"
+#include "reference/gateway.h"
 
 namespace onceproof {
 namespace {
@@ -115,6 +118,32 @@ TEST(PolicyFileTest, ReadsAFile) {
   const auto missing = read_policy_file(dir.path() / "none.yaml");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ErrorCode::not_found);
+}
+
+// Every policy that docs/reference.md shows is one.
+TEST(PolicyFileTest, ReadsTheExamplesOfTheDocs) {
+  const auto page =
+      read_file(std::filesystem::path(ONCEPROOF_SOURCE_DIR) / "docs/reference.md").value();
+  std::istringstream lines(page);
+  std::vector<std::string> blocks(1);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("    ")) {
+      blocks.back() += line.substr(4) + "\n";
+    } else if (!blocks.back().empty()) {
+      blocks.emplace_back();
+    }
+  }
+  std::size_t policies = 0;
+  for (const auto& block : blocks) {
+    if (!block.starts_with("provider:") && !block.starts_with("tool_policy:")) continue;
+    ++policies;
+    const auto file = parse_policy(block, "docs/reference.md");
+    ASSERT_TRUE(file) << file.error().message << "\n" << block;
+    if (file->gateway.routes.empty()) continue;
+    const auto checked = check_gateway(*file);
+    EXPECT_TRUE(checked) << checked.error().message;
+  }
+  EXPECT_EQ(policies, 3U);
 }
 
 }  // namespace

@@ -89,12 +89,27 @@ std::optional<std::string> find_template_mistake(const Json& value) {
   std::optional<std::string> mistake;
   visit_places(value, [&](const Place& place) {
     if (mistake || (place.closed && is_known(place.name))) return;
+    if (!place.closed) {
+      mistake = "a ${ has no } behind it";
+      return;
+    }
     mistake = fmt::format(
         "${{{}}} names nothing; there are ${{external_id}}, ${{operation_key}}, "
         "${{intent}}, ${{tenant}}, ${{params.NAME}} and ${{result.NAME}}",
         escape_terminal(shorten(place.name, 80)));
   });
   return mistake;
+}
+
+std::set<std::string> template_result_fields(const Json& value) {
+  std::set<std::string> fields;
+  visit_places(value, [&](const Place& place) {
+    constexpr std::string_view kResult = "result.";
+    if (!place.name.starts_with(kResult)) return;
+    const auto path = place.name.substr(kResult.size());
+    fields.emplace(path.substr(0, path.find('.')));
+  });
+  return fields;
 }
 
 bool template_uses_params(const Json& value) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/error.h"
@@ -16,6 +17,8 @@ namespace onceproof {
 // nullopt: every place of `value` is one of them; else what is wrong.
 std::optional<std::string> find_template_mistake(const Json& value);
 bool template_uses_params(const Json& value);
+// The members of the result that it names: "status" of ${result.status}, sorted.
+std::set<std::string> template_result_fields(const Json& value);
 
 // What a place may be filled with: of the success that the effect follows.
 struct TemplateScope {
