@@ -88,7 +88,8 @@ Result<std::unique_ptr<Listener>> Listener::start(const ListenOptions& options, 
   std::unique_ptr<Listener> listener(new Listener(std::move(serve), options.connections, clock));
   if (auto opened = listener->open(options); !opened) return tl::unexpected(opened.error());
   Listener* self = listener.get();
-  listener->accepting_ = std::jthread([self](std::stop_token stop) { self->accept_loop(stop); });
+  listener->accepting_ =
+      std::jthread([self](const std::stop_token& stop) { self->accept_loop(stop); });
   return listener;
 }
 
@@ -145,7 +146,7 @@ std::size_t Listener::connections() {
   return active_;
 }
 
-void Listener::accept_loop(std::stop_token stop) {
+void Listener::accept_loop(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     pollfd entries[2] = {{listening_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
     // Nobody is cut to make room before somebody waits for it.
@@ -166,16 +167,16 @@ void Listener::start_connection(UniqueFd fd) {
   Slot& slot = slots_.back();
   ++active_;
   try {
-    slot.thread = std::jthread([this, &slot](std::stop_token stop) { run(slot, stop); });
+    slot.thread = std::jthread([this, &slot](const std::stop_token& stop) { run(slot, stop); });
   } catch (const std::system_error&) {  // the system has no thread to give: this client is cut
     slots_.pop_back();
     --active_;
   }
 }
 
-void Listener::run(Slot& slot, std::stop_token stop) {
+void Listener::run(Slot& slot, const std::stop_token& stop) {
   try {
-    serve_(slot.connection, std::move(stop));
+    serve_(slot.connection, stop);
   } catch (...) {  // thread entry: a bug in a service must not end the process; the client sees FIN
   }
   slot.connection.socket().close();
@@ -185,7 +186,7 @@ void Listener::run(Slot& slot, std::stop_token stop) {
   ended_.notify_all();
 }
 
-bool Listener::make_room(std::stop_token stop) {
+bool Listener::make_room(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     if (active_ < limit_) return true;

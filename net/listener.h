@@ -80,12 +80,12 @@ class Listener {
   Listener(Serve serve, std::size_t limit, Clock& clock)
       : serve_(std::move(serve)), limit_(limit), clock_(clock) {}
   Result<void> open(const ListenOptions& options);
-  void accept_loop(std::stop_token stop);
+  void accept_loop(const std::stop_token& stop);
   void start_connection(UniqueFd fd);
-  bool make_room(std::stop_token stop);
+  bool make_room(const std::stop_token& stop);
   void cut_longest_idle();
   void join_ended();
-  void run(Slot& slot, std::stop_token stop);
+  void run(Slot& slot, const std::stop_token& stop);
 
   const Serve serve_;
   const std::size_t limit_;

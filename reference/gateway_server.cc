@@ -133,7 +133,9 @@ Result<std::unique_ptr<GatewayServer>> GatewayServer::start(const GatewayServerO
   State* self = state.get();
   auto listener = net::Listener::start(
       {options.bind, options.port, state->limits.connections},
-      [self](net::Connection& connection, std::stop_token stop) { self->serve(connection, stop); },
+      [self](net::Connection& connection, const std::stop_token& stop) {
+        self->serve(connection, stop);
+      },
       clock);
   if (!listener) return tl::unexpected(listener.error());
   state->listener = std::move(*listener);

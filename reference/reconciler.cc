@@ -15,7 +15,7 @@ bool is_settled(const Operation& operation) {
 
 Reconciler::Reconciler(ExecutorParts parts) : parts_(std::move(parts)) {}
 
-Result<ReconcilePass> Reconciler::run_once(std::size_t batch, std::stop_token stop) {
+Result<ReconcilePass> Reconciler::run_once(std::size_t batch, const std::stop_token& stop) {
   Milliseconds hold{0};
   for (const auto& [action, tool] : parts_.policy.tools) hold = std::max(hold, tool.lease);
   auto due = parts_.journal.take_due(parts_.clock.civil(), hold, batch);
@@ -56,7 +56,7 @@ bool Reconciler::settle(const Operation& operation) {
   return is_settled(verified.recorded.operation);
 }
 
-void Reconciler::run(std::stop_token stop, Milliseconds interval) {
+void Reconciler::run(const std::stop_token& stop, Milliseconds interval) {
   while (!stop.stop_requested()) {
     // An unavailable journal is asked again after the interval, as if nothing had been due.
     static_cast<void>(run_once(kBatch, stop));

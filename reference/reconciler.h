@@ -24,8 +24,8 @@ class Reconciler {
   // follow-ups, what was proved absent). Without them it waits, pending, for the next submit.
   // At `stop` the operation that is under way is finished, and no other one begun.
   static constexpr std::size_t kBatch = 100;
-  Result<ReconcilePass> run_once(std::size_t batch = kBatch, std::stop_token stop = {});
-  void run(std::stop_token stop, Milliseconds interval);
+  Result<ReconcilePass> run_once(std::size_t batch = kBatch, const std::stop_token& stop = {});
+  void run(const std::stop_token& stop, Milliseconds interval);
 
  private:
   bool settle(const Operation& operation);

@@ -17,7 +17,7 @@ Result<std::size_t> purge_older(TerminalRows& rows, const PurgeRequest& request)
   const auto batch = std::max<std::size_t>(request.batch, 1);
   std::size_t total = 0;
   while (true) {
-    const auto gone = rows.purge_terminal(request.action, request.now - request.age, batch);
+    auto gone = rows.purge_terminal(request.action, request.now - request.age, batch);
     if (!gone) return gone;
     total += *gone;
     if (*gone < batch) return total;
