@@ -227,5 +227,38 @@ TEST_F(CliTest, ListAndErrorsAreTheTables) {
   EXPECT_TRUE(page.ends_with(call({"errors"}).out)) << "docs/errors.md: onceproof errors";
 }
 
+// Also a SUT that looks at nothing and a descendant of it that left its group.
+TEST_F(CliTest, ARunThatIsKilledWithNineLeavesNothing) {
+  ASSERT_TRUE(
+      write_file(path("sut.sh"),
+                 "trap '' TERM HUP\nsetsid sleep 1000 &\necho $! >strays\necho $$ >pid.new\n"
+                 "mv pid.new pid\nwhile :; do sleep 1000; done\n")
+          .has_value());
+  ASSERT_TRUE(
+      write_file(path("onceproof.yaml"), "name: deaf\nadapter: exec\ncommand: [sh, sut.sh]\n")
+          .has_value());
+  const auto run = start({"run", "guide-lost-response", "--filter", "*/keyed", "--sut",
+                          "onceproof.yaml", "--timeout", "60s"});
+  RealClock clock;
+  const auto until = [&](const std::function<bool()>& true_at_last) {
+    for (int i = 0; i < 1'000 && !true_at_last(); ++i) clock.wait_for(Milliseconds{10});
+    return true_at_last();
+  };
+  ASSERT_TRUE(until([&] { return std::filesystem::exists(path("pid")); }));
+  const int pid = std::stoi(read_file(path("pid")).value());
+  const int stray = std::stoi(read_file(path("strays")).value());
+  EXPECT_FALSE(std::filesystem::is_empty(tmp()));
+  ASSERT_EQ(::kill(run->pid(), SIGKILL), 0);
+  EXPECT_TRUE(until([&] { return ::kill(pid, 0) != 0 && ::kill(stray, 0) != 0; }));
+  EXPECT_TRUE(until([&] { return std::filesystem::is_empty(tmp()); }));
+}
+
+TEST_F(CliTest, TheWatchdogTouchesNoFolderButARuns) {
+  std::filesystem::create_directory(path("onceproof-precious"));
+  expect_unusable({"watchdog", path("onceproof-precious")}, "no folder of a run");
+  expect_unusable({"watchdog", "/"}, "no folder of a run");
+  EXPECT_TRUE(std::filesystem::exists(path("onceproof-precious")));
+}
+
 }  // namespace
 }  // namespace onceproof::cli

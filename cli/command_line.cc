@@ -214,6 +214,7 @@ std::variant<Command, ExitCode> parse_command_line(int argc, char** argv) {
   JournalArgs journal_args;
   ReviewArgs review_args;
   GatewayArgs gateway_args;
+  WatchdogArgs watchdog_args;
   std::string timeout = "30s";
   std::string age;
   bool absent = false;
@@ -232,6 +233,9 @@ std::variant<Command, ExitCode> parse_command_line(int argc, char** argv) {
   auto* journal = add_journal(app, journal_args, age);
   auto* review = add_review(app, review_args, absent, failed);
   auto* gateway = add_gateway(app, gateway_args);
+  auto* watchdog = app.add_subcommand("watchdog", "What `run` starts to clean up after itself");
+  watchdog->add_option("FOLDER", watchdog_args.run_folder, "the run's")->required();
+  watchdog->group("");  // not for people, so not in the help
   auto* errors = app.add_subcommand("errors", "Print the table of error codes");
 
   try {
@@ -252,6 +256,7 @@ std::variant<Command, ExitCode> parse_command_line(int argc, char** argv) {
   if (run->parsed()) return Command{run_args};
   if (list->parsed()) return Command{list_args};
   if (worker->parsed()) return Command{worker_args};
+  if (watchdog->parsed()) return Command{watchdog_args};
   if (serve->parsed()) return Command{serve_args};
   if (check->parsed()) return Command{policy_args};
   if (journal->parsed()) return Command{journal_args};

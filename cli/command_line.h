@@ -97,8 +97,12 @@ struct GatewayArgs {
 
 struct ErrorsArgs {};
 
+struct WatchdogArgs {
+  std::filesystem::path run_folder;
+};
+
 using Command = std::variant<RunArgs, ListArgs, WorkerArgs, ServeArgs, PolicyArgs, JournalArgs,
-                             ReviewArgs, GatewayArgs, ErrorsArgs>;
+                             ReviewArgs, GatewayArgs, ErrorsArgs, WatchdogArgs>;
 
 // What was asked for; or the exit code, when help was printed or the command line is wrong (the
 // sentence is on stderr).

@@ -18,6 +18,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/watchdog.h"
 
 namespace onceproof::cli {
 namespace {
@@ -56,6 +57,7 @@ ExitCode dispatch(const Command& command, const Context& context) {
                                [&](const JournalArgs& a) { return journal_command(a, context); },
                                [&](const ReviewArgs& a) { return review_command(a, context); },
                                [&](const GatewayArgs& a) { return gateway_command(a, context); },
+                               [&](const WatchdogArgs& a) { return watchdog_command(a, context); },
                                [&](const ErrorsArgs& a) { return errors_command(a, context); }},
                     command);
 }

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/watchdog.h"
 #include "reports/console.h"
 #include "reports/json.h"
 #include "reports/junit.h"
@@ -175,6 +176,8 @@ ExitCode run_command(const RunArgs& args, const Context& context) {
   }
   const auto work = TempDir::make("onceproof");
   if (!work) return complain(work.error());
+  const auto watchdog = Watchdog::start(context.program, work->path());
+  sut->environment[kRunVariable] = work->path().string();
 
   reports::RunReport report;
   report.version = context.version;
