@@ -13,7 +13,7 @@ CipherKey key_of(std::uint8_t byte) {
 
 TEST(CipherTest, OpensWhatItSealed) {
   SeededRandom random(1);
-  for (const std::size_t size : {0, 1, 2, 3, 15, 16, 17, 1000}) {
+  for (const std::size_t size : {0U, 1U, 2U, 3U, 15U, 16U, 17U, 1000U}) {
     const std::string text(size, 'x');
     const auto sealed = encrypt(key_of(7), text, "op_1", random);
     EXPECT_EQ(decrypt(key_of(7), sealed, "op_1"), text) << size;

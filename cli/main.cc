@@ -16,6 +16,7 @@
 #include <thread>
 #include <variant>
 
+#include "base/overloaded.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/watchdog.h"
@@ -42,11 +43,6 @@ std::string own_path() {
   const auto path = std::filesystem::read_symlink("/proc/self/exe", ec);
   return ec ? std::string("onceproof") : path.string();
 }
-
-template <typename... Handlers>
-struct Overloaded : Handlers... {
-  using Handlers::operator()...;
-};
 
 ExitCode dispatch(const Command& command, const Context& context) {
   return std::visit(Overloaded{[&](const RunArgs& a) { return run_command(a, context); },

@@ -18,7 +18,7 @@ YamlValue tree(const Json& json) {
         YamlValue key;
         key.kind = YamlValue::Kind::scalar;
         key.text = name;
-        value.members.emplace_back(std::move(key), tree(member));
+        value.members.push_back({std::move(key), tree(member)});
       }
       break;
     case Json::value_t::array:

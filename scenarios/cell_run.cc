@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/overloaded.h"
 #include "scenarios/playable.h"
 #include "scenarios/services.h"
 
@@ -11,11 +12,6 @@ namespace onceproof::scenarios {
 namespace {
 
 constexpr Milliseconds kPatience{1'000};  // for a worker that is asked to end
-
-template <typename... Handlers>
-struct Overloaded : Handlers... {
-  using Handlers::operator()...;
-};
 
 std::string worker_name(int number) {
   return fmt::format("w{}", number);

@@ -124,9 +124,9 @@ void Evidence::gather_exchanges() {
   std::erase_if(intents_, [](const auto& entry) { return !entry.second.submitted; });
   for (auto& [name, intent] : intents_) {
     std::ranges::stable_sort(intent.answers, {}, [](const Exchange* e) { return *e->answered_at; });
-    intent.looks_alike = std::ranges::any_of(intents_, [&](const auto& other) {
-      return other.first != name &&
-             other.second.intent->business_ref == intent.intent->business_ref;
+    intent.looks_alike = std::ranges::any_of(intents_, [&, &mine = name,
+                                                        &own = intent](const auto& other) {
+      return other.first != mine && other.second.intent->business_ref == own.intent->business_ref;
     });
   }
 }

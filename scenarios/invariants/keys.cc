@@ -89,9 +89,10 @@ Violations check_stable_key(const Evidence& evidence) {
       }
     }
     // Intents that look alike share their calls: there may be as many keys as there are of them.
-    const auto alike = std::ranges::count_if(evidence.intents(), [&](const auto& other) {
-      return other.second.intent->business_ref == intent.intent->business_ref;
-    });
+    const auto alike =
+        std::ranges::count_if(evidence.intents(), [&own = intent](const auto& other) {
+          return other.second.intent->business_ref == own.intent->business_ref;
+        });
     if (keys.size() <= static_cast<std::size_t>(alike)) continue;
     violation.observed = fmt::format(
         "{} keys for {}: {} in request {}, {} in request {}", keys.size(),
