@@ -176,7 +176,7 @@ ExitCode run_command(const RunArgs& args, const Context& context) {
   }
   const auto work = TempDir::make("onceproof");
   if (!work) return complain(work.error());
-  const auto watchdog = Watchdog::start(context.program, work->path());
+  const auto watchdog = start_watchdog(context.program, work->path());
   sut->environment[kRunVariable] = work->path().string();
 
   reports::RunReport report;

@@ -1,8 +1,5 @@
 #include "cli/watchdog.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,10 +7,14 @@
 #include <csignal>
 #include <vector>
 
+#include "base/file.h"
+
 namespace onceproof::cli {
+
+using scenarios::Process;
+
 namespace {
 
-constexpr char kDismissed = '.';
 constexpr std::size_t kMaxEnvironment = 1 << 20;
 constexpr int kRounds = 100;  // a process that is being killed may start another one
 constexpr Milliseconds kPause{20};
@@ -45,56 +46,22 @@ bool is_run_folder(const std::filesystem::path& folder) {
 
 }  // namespace
 
-std::unique_ptr<Watchdog> Watchdog::start(const std::string& program,
-                                          const std::filesystem::path& run_folder) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return nullptr;
-  UniqueFd read_end(ends[0]);
-  UniqueFd write_end(ends[1]);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, read_end.get(), STDIN_FILENO);
-  // Not ours: who reads them waits for their end.
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  // A session of its own: Ctrl-C and a terminal that closes are the run's business.
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
-  std::string name = "watchdog";
-  std::string path = program;
-  std::string folder = run_folder.string();
-  char* arguments[] = {path.data(), name.data(), folder.data(), nullptr};
-  pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments, environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return nullptr;
-  return std::unique_ptr<Watchdog>(new Watchdog(pid, std::move(write_end)));
-}
-
-Watchdog::~Watchdog() {
-  // If it is dead itself, the pipe is broken, and SIGPIPE is ignored by every command.
-  static_cast<void>(::write(pipe_.get(), &kDismissed, 1));
-  pipe_.reset();
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+Result<std::unique_ptr<Process>> start_watchdog(const std::string& program,
+                                                const std::filesystem::path& run_folder) {
+  return Process::spawn(
+      {{program, "watchdog", run_folder.string()}, {}, {{"TMPDIR", run_folder.parent_path()}}});
 }
 
 ExitCode watchdog_command(const WatchdogArgs& args, const Context& context) {
   if (!is_run_folder(args.run_folder)) {
     return complain({ErrorCode::invalid_argument, "watchdog: this is no folder of a run"});
   }
-  char last = 0;
+  // The other end is the run's, so its end is the run's death: a run that ends by itself kills us
+  // before it lets go.
   for (char byte = 0;;) {
     const ssize_t count = ::read(STDIN_FILENO, &byte, 1);
     if (count == 0 || (count < 0 && errno != EINTR)) break;
-    if (count == 1) last = byte;
   }
-  if (last == kDismissed) return kPassed;
   for (int round = 0; round < kRounds; ++round) {
     const auto left = processes_of(args.run_folder);
     if (left.empty()) break;

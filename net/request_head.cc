@@ -31,16 +31,6 @@ std::string shown(std::string_view text) {
   return escape_terminal(shorten(text, 60));
 }
 
-bool lists(const std::string& value, std::string_view token) {
-  const std::string text = to_lower(value);
-  for (std::string_view rest = text;;) {
-    const auto comma = rest.find(',');
-    if (trim(rest.substr(0, comma)) == token) return true;
-    if (comma == std::string_view::npos) return false;
-    rest.remove_prefix(comma + 1);
-  }
-}
-
 std::optional<std::string> origin_form(std::string_view target) {
   if (target.starts_with('/')) return std::string(target);
   for (std::string_view scheme : {"http://", "https://"}) {  // absolute form, RFC 9112, 3.2.2
@@ -149,6 +139,16 @@ Parsed<void> apply_headers(RequestHead& head, std::size_t hosts) {
 }
 
 }  // namespace
+
+bool lists(std::string_view value, std::string_view token) {
+  const std::string text = to_lower(value);
+  for (std::string_view rest = text;;) {
+    const auto comma = rest.find(',');
+    if (trim(rest.substr(0, comma)) == token) return true;
+    if (comma == std::string_view::npos) return false;
+    rest.remove_prefix(comma + 1);
+  }
+}
 
 Parsed<RequestHead> parse_request_head(std::string_view text, const ServerLimits& limits) {
   auto end = text.find("\r\n");

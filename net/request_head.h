@@ -40,6 +40,9 @@ struct RequestHead {
 // `text` is all from the request line to the empty line, without the latter; lines end in CRLF.
 Parsed<RequestHead> parse_request_head(std::string_view text, const ServerLimits& limits);
 
+// Whether a header's value, a list with commas, has this token (in lower case), in any case.
+bool lists(std::string_view value, std::string_view token);
+
 // The size in "1a;extension" (the line before a chunk).
 Parsed<std::uint64_t> parse_chunk_size(std::string_view line);
 

@@ -139,7 +139,7 @@ Result<Answer> Executor::resume(const Work& work, Operation operation) {
   const bool same_hash = hash->hash == operation.request_hash;
   const Guarantees& guarantees = work.provider.guarantees();
   Turn turn(parts_, work.tool, work.provider);
-  const Json params = turn.params_of(operation, work.intent.params, hash->normalised);
+  Json params;  // made once something is to be done: a repeat of what has ended needs none
   bool verified = false;
   for (int round = 0; round < kRounds; ++round) {
     Decision decision = parts_.protocol.on_submit({operation, same_hash}, work.tool, guarantees,
@@ -154,6 +154,9 @@ Result<Answer> Executor::resume(const Work& work, Operation operation) {
     if (decision.what != Do::verify && decision.what != Do::claim_and_call) break;
     if (auto checked = check_key(work.intent.action, work.tool, parts_.sealer); !checked) {
       return tl::unexpected(checked.error());
+    }
+    if (params.is_null()) {
+      params = turn.params_of(operation, work.intent.params, hash->normalised);
     }
     if (decision.what == Do::verify && !verified) {
       verified = true;

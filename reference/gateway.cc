@@ -7,6 +7,7 @@
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "net/request_head.h"
 #include "reference/idempotency_key.h"
 
 namespace onceproof {
@@ -14,15 +15,6 @@ namespace {
 
 constexpr std::string_view kOwner = "gateway";
 constexpr Milliseconds kPassTimeout{30'000};
-
-std::vector<std::string> header_lines(const GatewayRequest& request, std::string_view name) {
-  std::vector<std::string> lines;
-  const std::string wanted = to_lower(name);
-  for (const auto& [header, value] : request.headers) {
-    if (to_lower(header) == wanted) lines.push_back(value);
-  }
-  return lines;
-}
 
 // For this hop alone, or made anew. Source: RFC 9110, section 7.6.1.
 bool is_of_this_hop(std::string_view lower_case_name) {
@@ -47,27 +39,17 @@ bool is_method_override(std::string_view lower_case_name) {
   return std::ranges::find(names, lower_case_name) != names.end();
 }
 
-std::vector<std::string> named_by_connection(const GatewayRequest& request) {
-  std::vector<std::string> names;
-  for (const auto& line : header_lines(request, "Connection")) {
-    for (std::string_view rest = line; !rest.empty();) {
-      const auto comma = std::min(rest.find(','), rest.size());
-      names.push_back(to_lower(trim(rest.substr(0, comma))));
-      rest.remove_prefix(std::min(comma + 1, rest.size()));
-    }
-  }
-  return names;
-}
-
 // `key_header`: the upstream's own; a client's line of that name could be taken for our key.
 HttpRequest upstream_request(const GatewayRequest& request, std::string_view key_header) {
   HttpRequest upstream{request.method, request.target, {}, request.body};
-  const auto kept_back = named_by_connection(request);
+  const auto connection = header_lines(request.headers, "Connection");
   for (const auto& header : request.headers) {
     const std::string name = to_lower(header.first);
     const bool ours = name == "idempotency-key" || name == to_lower(key_header) ||
                       name == "accept-encoding" || is_method_override(name);
-    if (ours || is_of_this_hop(name) || std::ranges::count(kept_back, name) > 0) continue;
+    const bool named =
+        std::ranges::any_of(connection, [&](const auto& line) { return net::lists(line, name); });
+    if (ours || named || is_of_this_hop(name)) continue;
     upstream.headers.push_back(header);
   }
   return upstream;
@@ -93,15 +75,6 @@ bool fits_path(std::string_view pattern, std::string_view target) {
     if (any ? given[i].empty() : wanted[i] != given[i]) return false;
   }
   return true;
-}
-
-GatewayResponse problem(int status, std::string_view type, std::string_view title,
-                        std::string_view detail) {
-  const Json body{{"type", fmt::format("urn:onceproof:problem:{}", type)},
-                  {"title", title},
-                  {"status", status},
-                  {"detail", detail}};
-  return {status, "application/problem+json", {}, to_line(body)};
 }
 
 GatewayResponse retry_after(GatewayResponse response, Milliseconds wait) {
@@ -130,7 +103,7 @@ GatewayResponse problem_of(const Error& error) {
 // byte.
 Result<Json> identity_of(const GatewayRequest& request) {
   Json params{{"method", request.method}, {"target", request.target}};
-  const auto types = header_lines(request, "Content-Type");
+  const auto types = header_lines(request.headers, "Content-Type");
   const bool json = !types.empty() && to_lower(types.front()).find("json") != std::string::npos;
   if (!json) {
     params["body_sha256"] = sha256_hex(request.body);
@@ -201,6 +174,15 @@ struct Gateway::Route {
 Gateway::Gateway(GatewayParts parts) : parts_(parts), policy_(parts.policy.policy) {}
 Gateway::~Gateway() = default;
 
+GatewayResponse problem(int status, std::string_view type, std::string_view title,
+                        std::string_view detail) {
+  const Json body{{"type", fmt::format("urn:onceproof:problem:{}", type)},
+                  {"title", title},
+                  {"status", status},
+                  {"detail", detail}};
+  return {status, "application/problem+json", {}, to_line(body)};
+}
+
 Result<void> check_gateway(const PolicyFile& policy) {
   if (policy.gateway.routes.empty()) {
     return fail(ErrorCode::invalid_argument,
@@ -263,7 +245,7 @@ GatewayResponse Gateway::handle(const GatewayRequest& request) {
 }
 
 GatewayResponse Gateway::protect(const Route& route, const GatewayRequest& request) {
-  const auto key = parse_idempotency_key(header_lines(request, "Idempotency-Key"));
+  const auto key = parse_idempotency_key(header_lines(request.headers, "Idempotency-Key"));
   if (!key) {
     const bool missing = key.error().code == ErrorCode::not_found;
     return problem(400, missing ? "key-missing" : "key-invalid",
@@ -274,7 +256,7 @@ GatewayResponse Gateway::protect(const Route& route, const GatewayRequest& reque
   intent.intent_id = *key;
   intent.action = route.rule.action;
   if (const auto& header = parts_.policy.gateway.tenant_header; !header.empty()) {
-    const auto lines = header_lines(request, header);
+    const auto lines = header_lines(request.headers, header);
     if (lines.size() != 1) {
       return problem(400, "tenant-missing", "The client does not say who it is",
                      fmt::format("the header {} must stand in the request once", header));

@@ -24,16 +24,21 @@ namespace onceproof {
 struct GatewayRequest {
   std::string method;
   std::string target;  // "/payments?expand=all"
-  std::vector<std::pair<std::string, std::string>> headers;
+  HeaderLines headers;
   std::string body;
 };
 
 struct GatewayResponse {
   int status = 500;
   std::string content_type;
-  std::vector<std::pair<std::string, std::string>> headers;
+  HeaderLines headers;
   std::string body;
 };
+
+// An answer of the gateway's own, as application/problem+json; `type` is the end of its URN.
+// Source: RFC 9457.
+GatewayResponse problem(int status, std::string_view type, std::string_view title,
+                        std::string_view detail);
 
 struct GatewayParts {
   Clock& clock;

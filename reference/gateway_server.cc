@@ -56,14 +56,6 @@ std::string write_response(const GatewayResponse& response, std::string_view met
   return text + fmt::format("Content-Length: {}\r\n\r\n", response.body.size()) + response.body;
 }
 
-GatewayResponse refusal_response(const net::Refusal& refusal) {
-  const Json body{{"type", "urn:onceproof:problem:" + refusal.code},
-                  {"title", "The request cannot be read"},
-                  {"status", refusal.status},
-                  {"detail", refusal.message}};
-  return {refusal.status, "application/problem+json", {}, to_line(body)};
-}
-
 }  // namespace
 
 struct GatewayServer::State {
@@ -88,8 +80,11 @@ void GatewayServer::State::serve(net::Connection& connection, const std::stop_to
   while (!stop.stop_requested()) {
     auto next = reader.next();
     if (auto* refused = std::get_if<net::RefusedRequest>(&next)) {
+      const net::Refusal& refusal = refused->refusal;
       connection.socket().write(
-          write_response(refusal_response(refused->refusal), refused->head.method, false),
+          write_response(
+              problem(refusal.status, refusal.code, "The request cannot be read", refusal.message),
+              refused->head.method, false),
           clock.monotonic() + limits.write);
       return connection.socket().close_gently(kRefusalPatience);
     }

@@ -100,8 +100,8 @@ class DeadlineStream final : public httplib::Stream {
 };
 
 // Behind the status line. A line that goes on a line before it (obsolete) belongs to nobody.
-std::vector<std::pair<std::string, std::string>> parse_header_lines(std::string_view head) {
-  std::vector<std::pair<std::string, std::string>> lines;
+HeaderLines parse_header_lines(std::string_view head) {
+  HeaderLines lines;
   while (true) {
     const auto newline = head.find('\n');
     if (newline == std::string_view::npos) return lines;
@@ -113,11 +113,9 @@ std::vector<std::pair<std::string, std::string>> parse_header_lines(std::string_
   }
 }
 
-std::string find_header(const Exchange& exchange, std::string_view lower_case_name) {
-  for (const auto& [name, value] : exchange.headers) {
-    if (to_lower(name) == lower_case_name) return value;
-  }
-  return {};
+std::string first_line(const Exchange& exchange, std::string_view name) {
+  const auto lines = header_lines(exchange.headers, name);
+  return lines.empty() ? std::string() : lines.front();
 }
 
 // Opens the one door that httplib has below its own sockets, retries and redirects.
@@ -269,6 +267,15 @@ struct HttpClient::State {
   }
 };
 
+std::vector<std::string> header_lines(const HeaderLines& headers, std::string_view name) {
+  std::vector<std::string> lines;
+  const std::string wanted = to_lower(name);
+  for (const auto& [header, value] : headers) {
+    if (to_lower(header) == wanted) lines.push_back(value);
+  }
+  return lines;
+}
+
 HttpClient::HttpClient(std::unique_ptr<State> state) : state_(std::move(state)) {}
 HttpClient::~HttpClient() = default;
 
@@ -315,11 +322,11 @@ Exchange HttpClient::exchange(const HttpRequest& wanted, Milliseconds timeout) {
   if (exchange.end != ExchangeEnd::complete) return exchange;  // the connection is closed
 
   exchange.headers = parse_header_lines(stream.head());
-  exchange.content_type = find_header(exchange, "content-type");
-  exchange.retry_after = find_header(exchange, "retry-after");
+  exchange.content_type = first_line(exchange, "Content-Type");
+  exchange.retry_after = first_line(exchange, "Retry-After");
   exchange.body = std::move(response.body);
   const bool closing =
-      to_lower(find_header(exchange, "connection")) == "close" || response.version != "HTTP/1.1";
+      to_lower(first_line(exchange, "Connection")) == "close" || response.version != "HTTP/1.1";
   if (!closing) state_->keep(std::move(socket));
   return exchange;
 }

@@ -21,12 +21,15 @@ namespace onceproof {
 struct HttpRequest {
   std::string method;  // "POST", "GET", ...
   std::string target;  // below the URL's path, with its query: "/payments?reference=op_1"
-  std::vector<std::pair<std::string, std::string>> headers;
+  HeaderLines headers;
   std::string body;  // application/json, if no header says otherwise
   // For what cannot be sent again: a server may close a kept connection at the very moment at which
   // we write to it, and then nobody knows.
   bool new_connection = false;
 };
+
+// The values of this header, in any case of its name, a line each.
+std::vector<std::string> header_lines(const HeaderLines& headers, std::string_view name);
 
 class HttpClient {
  public:

@@ -124,9 +124,7 @@ Problem apply_timestamp(Json& value) {
 Problem apply_trim(Json& value) {
   static constexpr std::string_view kSpace = " \t\n\r\f\v";
   if (!value.is_string()) return "only a text can be trimmed";
-  const auto& text = value.get_ref<const std::string&>();
-  const auto first = std::min(text.find_first_not_of(kSpace), text.size());
-  value = text.substr(first, text.find_last_not_of(kSpace) + 1 - first);
+  value = std::string(trim(value.get_ref<const std::string&>(), kSpace));
   return std::nullopt;
 }
 

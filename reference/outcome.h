@@ -27,13 +27,16 @@ enum class ExchangeEnd {
 };
 std::string_view to_text(ExchangeEnd end);  // "complete", "timed_out", ...
 
+// Header lines in the order in which they stand.
+using HeaderLines = std::vector<std::pair<std::string, std::string>>;
+
 struct Exchange {
   ExchangeEnd end = ExchangeEnd::not_sent;
   int status = 0;  // 0: no status line was read
   std::string content_type;
-  std::string retry_after;                                   // the header's text; empty: none
-  std::string body;                                          // complete only
-  std::vector<std::pair<std::string, std::string>> headers;  // complete only: lines as they came
+  std::string retry_after;  // the header's text; empty: none
+  std::string body;         // complete only
+  HeaderLines headers;      // complete only: lines as they came
 };
 
 // What the answers of one service look like.
