@@ -86,15 +86,22 @@ bool Statement::is_null(int column) const {
   return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
 }
 
+bool Statement::is_text(int column) const {
+  return sqlite3_column_type(statement_.get(), column) == SQLITE_TEXT;
+}
+
 std::int64_t Statement::integer(int column) const {
   return sqlite3_column_int64(statement_.get(), column);
 }
 
 std::string Statement::text(int column) const {
+  return std::string(text_view(column));
+}
+
+std::string_view Statement::text_view(int column) const {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
   if (bytes == nullptr) return {};
-  return std::string(bytes,
-                     static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column)));
+  return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
 }
 
 std::optional<std::int64_t> Statement::optional_integer(int column) const {
@@ -134,11 +141,12 @@ Result<Database> Database::open(const std::filesystem::path& path, Durability du
   sqlite3_busy_timeout(raw, static_cast<int>(busy_timeout.count()));
   const int switched = switch_to_wal(raw, busy_timeout);
   if (switched != SQLITE_OK) return failure(raw, switched);
-  const char* pragmas = durability == Durability::full
-                            ? "PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"
-                              " PRAGMA secure_delete=ON"
-                            : "PRAGMA synchronous=OFF; PRAGMA foreign_keys=ON;"
-                              " PRAGMA secure_delete=ON";
+  // What a statement may have to undo stays in memory, in small pieces: SQLite's own way takes
+  // 64 KiB for every UPDATE and gives it back to the system (a third of the writer's time here),
+  // and what is larger goes to a temporary file, secrets with it.
+  const char* pragmas = "PRAGMA foreign_keys=ON; PRAGMA secure_delete=ON; PRAGMA temp_store=MEMORY";
+  if (auto done = database.execute(pragmas); !done) return tl::unexpected(done.error());
+  pragmas = durability == Durability::full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=OFF";
   if (auto done = database.execute(pragmas); !done) return tl::unexpected(done.error());
   return database;
 }

@@ -45,8 +45,10 @@ class Statement {
   void reset();
 
   bool is_null(int column) const;
+  bool is_text(int column) const;
   std::int64_t integer(int column) const;
   std::string text(int column) const;
+  std::string_view text_view(int column) const;  // until the next step or reset
   std::optional<std::int64_t> optional_integer(int column) const;
   std::optional<std::string> optional_text(int column) const;
 

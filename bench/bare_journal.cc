@@ -63,7 +63,7 @@ void BareJournal::register_and_claim(const Operation& operation) {
   row.lease_until = kStart + kLease;
   row.event_count = 2;
   auto insert = connection_.use(Sql::insert).value();
-  bind_new(*insert, row, row.lease_until);
+  bind_new(*insert, NewRow(row));
   CHECK(insert->step().has_value());
   auto event = connection_.use(Sql::insert_event).value();
   bind_event(*event,
@@ -94,7 +94,7 @@ void BareJournal::fill(std::size_t rows, const std::function<std::string(std::si
   begin();
   for (std::size_t n = 1; n <= rows; ++n) {
     auto insert = connection_.use(Sql::insert).value();
-    bind_new(*insert, bench_operation(make_key(n), n), std::nullopt);
+    bind_new(*insert, NewRow(bench_operation(make_key(n), n)));
     CHECK(insert->step().has_value());
   }
   commit();

@@ -32,7 +32,7 @@ class GroupWriter {
   // The database outlives the writer, and nobody else writes through it.
   GroupWriter(Database& database, Limits limits) : database_(database), limits_(limits) {}
 
-  // Runs `work` (it returns a Result, and changes nothing but the database) inside a transaction,
+  // Runs `work` (it returns a Result, and may run a second time, anew) inside a transaction,
   // and returns what it returned. If `work` fails, what it wrote is undone. Errors: those of
   // `work`; journal_unavailable (indefinite): the transaction could not be begun within the
   // connection's busy time-out or not be committed, or the queue is full. Thread-safe. Blocks for

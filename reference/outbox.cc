@@ -82,14 +82,15 @@ Result<Registered> Outbox::register_in(sqlite3* transaction, const Intent& inten
   auto savepoint = Savepoint::begin(database);
   if (!savepoint) return tl::unexpected(savepoint.error());
   JournalConnection connection(Database::borrow(transaction));
-  auto registered = insert_or_read(connection, registered_form(prepared->operation), parts_.actor);
-  if (!registered) return registered;
-  if (!registered->created) {
-    auto same = check_same_meaning(intent, **tool, registered->operation);
+  NewRow row(registered_form(prepared->operation));
+  auto known = insert_or_read(connection, row, parts_.actor);
+  if (!known) return tl::unexpected(known.error());
+  if (*known) {
+    auto same = check_same_meaning(intent, **tool, **known);
     if (!same) return tl::unexpected(same.error());
   }
   if (auto released = savepoint->release(); !released) return tl::unexpected(released.error());
-  return registered;
+  return registered_as(std::move(row), std::move(*known));
 }
 
 }  // namespace onceproof

@@ -40,6 +40,16 @@ Result<std::vector<std::string>> due_keys(JournalConnection& connection, CivilTi
   return read_keys(**query);
 }
 
+// The operation as a write left it. Read only now: what the row says costs the writer's other
+// callers nothing. It is written already, so a row that cannot be read is no definite failure.
+Result<Operation> after(const OperationRow& row, const Result<void>& written) {
+  if (!written) return tl::unexpected(written.error());
+  return read_operation(row).map_error([](Error error) {
+    return Error{ErrorCode::journal_unavailable,
+                 fmt::format("written, but not readable: {}", error.message)};
+  });
+}
+
 // A fenced change of one operation: the statement's first three parameters, and what its event will
 // say.
 struct Change {
@@ -65,7 +75,8 @@ struct SqliteJournal::Parts {
   // `bind` gives the statement its parameters from ?4 on. Errors: not_found, stale_attempt.
   template <typename Bind>
   Result<Operation> change(Change change, Bind bind) {
-    return writer.write([&]() -> Result<Operation> {
+    OperationRow row;
+    return after(row, writer.write([&]() -> Result<void> {
       const auto prior = load_standing(connection, change.operation_key);
       if (!prior) return tl::unexpected(prior.error());
       auto query = connection.use(change.sql);
@@ -75,18 +86,18 @@ struct SqliteJournal::Parts {
           .bind(2, change.attempt)
           .bind(3, to_column(change.now));
       bind(**query);
-      auto changed = read_one(**query);
+      const auto changed = copy_one(**query, row);
       if (!changed) return tl::unexpected(changed.error());
       if (!*changed) {
         const auto stored = load_row(connection, change.operation_key);
-        if (!stored) return stored;
+        if (!stored) return tl::unexpected(stored.error());
         return write_refused(*stored, change.attempt);
       }
       const bool again = prior->status == Status::unknown && !change.again.empty();
       return note_change(
-          connection, std::move(**changed), prior->status,
+          connection, row, prior->status,
           {change.now, change.actor, again ? change.again : change.reason, change.detail});
-    });
+    }));
   }
 
   std::filesystem::path path;
@@ -133,16 +144,19 @@ Result<Registered> SqliteJournal::registered(const Operation& operation, std::st
     if (known && *known) return Registered{std::move(**known), false};
     return tl::unexpected(known ? checked.error() : known.error());
   }
-  Operation row = registered_form(operation);
+  Operation form = registered_form(operation);
   if (lease_until) {
-    row.status = Status::in_progress;
-    row.attempt_count = 1;
-    row.first_attempt_at = row.last_attempt_at = row.created_at;
-    row.lease_owner = actor;
-    row.lease_until = row.attempt_until = lease_until;
-    row.event_count = 2;
+    form.status = Status::in_progress;
+    form.attempt_count = 1;
+    form.first_attempt_at = form.last_attempt_at = form.created_at;
+    form.lease_owner = actor;
+    form.lease_until = form.attempt_until = lease_until;
+    form.event_count = 2;
   }
-  return parts_->writer.write([&] { return insert_or_read(parts_->connection, row, actor); });
+  NewRow row(std::move(form));
+  auto known = parts_->writer.write([&] { return insert_or_read(parts_->connection, row, actor); });
+  if (!known) return tl::unexpected(known.error());
+  return registered_as(std::move(row), std::move(*known));
 }
 
 Result<Registered> SqliteJournal::register_operation(const Operation& operation,
@@ -158,7 +172,8 @@ Result<Registered> SqliteJournal::register_and_claim(const Operation& operation,
 
 Result<Claim> SqliteJournal::claim(const ClaimRequest& request) {
   auto& connection = parts_->connection;
-  return parts_->writer.write([&]() -> Result<Claim> {
+  OperationRow row;
+  auto status = parts_->writer.write([&]() -> Result<Status> {
     const auto prior = load_standing(connection, request.operation_key);
     if (!prior) return tl::unexpected(prior.error());
     auto query = connection.use(Sql::claim);
@@ -169,19 +184,20 @@ Result<Claim> SqliteJournal::claim(const ClaimRequest& request) {
         .bind(3, to_column(request.now))
         .bind(4, request.owner)
         .bind(5, to_column(request.lease_until));
-    auto changed = read_one(**query);
+    const auto changed = copy_one(**query, row);
     if (!changed) return tl::unexpected(changed.error());
     if (!*changed) {
       return load_row(connection, request.operation_key).and_then([&](const Operation& stored) {
-        return Result<Claim>(claim_refused(stored, request));
+        return Result<Status>(claim_refused(stored, request));
       });
     }
-    const auto detail = claimed_detail((*changed)->attempt_count);
-    return note_change(connection, std::move(**changed), prior->status,
-                       {request.now, request.owner, "claimed", detail})
-        .map([&](Operation&& operation) {
-          return Claim{prior->status, std::move(operation)};
-        });
+    return note_change(connection, row, prior->status,
+                       {request.now, request.owner, "claimed",
+                        claimed_detail(request.expected_attempt + 1)})
+        .map([&] { return prior->status; });
+  });
+  return after(row, status.map([](Status) {})).map([&](Operation&& operation) {
+    return Claim{*status, std::move(operation)};
   });
 }
 
@@ -194,14 +210,17 @@ Result<Journal::SuccessRecorded> SqliteJournal::mark_succeeded(std::string_view 
   if (external_id.empty()) return no_external_id(operation_key);
   auto& connection = parts_->connection;
   const auto result_json = json_or_null(success.result);
-  return parts_->writer.write([&]() -> Result<SuccessRecorded> {
+  OperationRow row;
+  bool duplicate = false;
+  auto written = parts_->writer.write([&]() -> Result<void> {
+    duplicate = false;
     const auto prior = load_standing(connection, operation_key);
     if (!prior) return tl::unexpected(prior.error());
     const bool ended = is_terminal(prior->status);
     if (ended && prior->external_id == external_id) {
-      return load_row(connection, operation_key).map([](Operation&& operation) {
-        return SuccessRecorded{std::move(operation), false};
-      });
+      auto query = connection.use(Sql::load);
+      if (!query) return tl::unexpected(query.error());
+      return copy_one((*query)->bind(1, operation_key), row).map([](bool) {});
     }
     auto query = connection.use(ended ? Sql::note_event : Sql::mark_succeeded);
     if (!query) return tl::unexpected(query.error());
@@ -209,20 +228,18 @@ Result<Journal::SuccessRecorded> SqliteJournal::mark_succeeded(std::string_view 
     if (!ended) {
       (*query)->bind(3, to_column(now)).bind(4, external_id).bind(5, result_json);
     }
-    auto changed = read_one(**query);
+    const auto changed = copy_one(**query, row);
     if (!changed) return tl::unexpected(changed.error());
-    CHECK(changed->has_value());  // it was read in this transaction
-    return note_change(connection, std::move(**changed), prior->status,
-                       {now, actor, ended ? "duplicate_effect" : "confirmed",
-                        confirmed_detail(attempt, prior->attempt_count, external_id)})
-        .and_then([&](Operation&& operation) -> Result<Operation> {
-          if (ended) return std::move(operation);
-          return insert_follow_ups(connection, std::move(operation), success.follow_ups, now,
-                                   actor);
-        })
-        .map([&](Operation&& operation) {
-          return SuccessRecorded{std::move(operation), ended};
-        });
+    CHECK(*changed);  // it was read in this transaction
+    duplicate = ended;
+    auto noted = note_change(connection, row, prior->status,
+                             {now, actor, ended ? "duplicate_effect" : "confirmed",
+                              confirmed_detail(attempt, prior->attempt_count, external_id)});
+    if (!noted || ended) return noted;
+    return insert_follow_ups(connection, row, success.follow_ups, now, actor);
+  });
+  return after(row, written).map([&](Operation&& operation) {
+    return SuccessRecorded{std::move(operation), duplicate};
   });
 }
 
@@ -286,9 +303,10 @@ Result<Operation> SqliteJournal::resolve(std::string_view operation_key,
   auto& connection = parts_->connection;
   const auto status = resolved_status(resolution);
   const bool succeeded = status == Status::succeeded;
-  return parts_->writer.write([&]() -> Result<Operation> {
+  OperationRow row;
+  return after(row, parts_->writer.write([&]() -> Result<void> {
     const auto stored = load_row(connection, operation_key);
-    if (!stored) return stored;
+    if (!stored) return tl::unexpected(stored.error());
     if (!stored->review_since || stored->event_count != resolution.seen) {
       return resolve_refused(*stored, resolution);
     }
@@ -303,14 +321,14 @@ Result<Operation> SqliteJournal::resolve(std::string_view operation_key,
         .bind(6, text_or_null(succeeded                        ? ""
                               : status == Status::failed_final ? kResolvedFailed
                                                                : stored->error_code));
-    auto changed = read_one(**query);
+    const auto changed = copy_one(**query, row);
     if (!changed) return tl::unexpected(changed.error());
-    CHECK(changed->has_value());  // it was read in this transaction
-    auto noted = note_change(connection, std::move(**changed), stored->status,
+    CHECK(*changed);  // it was read in this transaction
+    auto noted = note_change(connection, row, stored->status,
                              {now, resolution.by, "resolved", resolved_detail(resolution)});
     if (!noted || !succeeded) return noted;
-    return insert_follow_ups(connection, std::move(*noted), follow_ups, now, resolution.by);
-  });
+    return insert_follow_ups(connection, row, follow_ups, now, resolution.by);
+  }));
 }
 
 Result<Operation> SqliteJournal::load(std::string_view operation_key) {

@@ -1,5 +1,6 @@
 #include "reference/sqlite_operations.h"
 
+#include "base/check.h"
 #include "reference/journal_rules.h"
 
 namespace onceproof {
@@ -13,25 +14,23 @@ Result<void> insert_event(JournalConnection& connection, const Event& event) {
 }
 
 // Inserts, unless the intent or the key is known: then false.
-Result<bool> insert_row(JournalConnection& connection, const Operation& row,
-                        std::string_view actor) {
-  const bool claimed = row.lease_until.has_value();
+Result<bool> insert_row(JournalConnection& connection, const NewRow& row, std::string_view actor) {
+  const Operation& operation = row.operation;
   auto query = connection.use(Sql::insert);
   if (!query) return tl::unexpected(query.error());
-  std::optional<CivilTime> due_at;
-  if (claimed) {
-    due_at = *row.lease_until + Milliseconds{1};
-  } else if (!row.sealed_params.empty()) {
-    due_at = row.created_at;
-  }
-  bind_new(**query, row, due_at);
+  bind_new(**query, row);
   if (auto done = (*query)->step(); !done) return done;
   if (connection.database().changes() == 0) return false;
-  Event event{
-      row.operation_key, 1, row.created_at, std::string(actor), std::nullopt, Status::pending,
-      "registered",      ""};
+  Event event{operation.operation_key,
+              1,
+              operation.created_at,
+              std::string(actor),
+              std::nullopt,
+              Status::pending,
+              "registered",
+              ""};
   if (auto done = insert_event(connection, event); !done) return tl::unexpected(done.error());
-  if (!claimed) return true;
+  if (!operation.lease_until) return true;
   event.seq = 2;
   event.from_status = Status::pending;
   event.to_status = Status::in_progress;
@@ -74,38 +73,41 @@ Result<Standing> load_standing(JournalConnection& connection, std::string_view o
   return Standing{*status, (*query)->integer(1), (*query)->optional_text(2).value_or("")};
 }
 
-Result<Operation> note_change(JournalConnection& connection, Operation changed, Status from,
-                              Note note) {
-  Event event{changed.operation_key,
-              changed.event_count,
-              note.now,
-              std::string(note.actor),
-              from,
-              changed.status,
-              std::string(note.reason),
-              std::move(note.detail)};
-  if (auto done = insert_event(connection, event); !done) return tl::unexpected(done.error());
-  return changed;
+Result<void> note_change(JournalConnection& connection, const OperationRow& changed, Status from,
+                         const Note& note) {
+  const auto status = changed.status();
+  CHECK(status.has_value());  // the schema has a CHECK, and this was written just now
+  return insert_event(
+      connection, {std::string(changed.operation_key()), changed.event_count(), note.now,
+                   std::string(note.actor), from, *status, std::string(note.reason), note.detail});
 }
 
-Result<Registered> insert_or_read(JournalConnection& connection, const Operation& row,
-                                  std::string_view actor) {
+Result<std::optional<Operation>> insert_or_read(JournalConnection& connection, const NewRow& row,
+                                                std::string_view actor) {
   const auto inserted = insert_row(connection, row, actor);
   if (!inserted) return tl::unexpected(inserted.error());
-  if (*inserted) return Registered{row, true};
-  auto known = find_row(connection, row.tenant, row.action_type, row.intent_id);
-  if (!known) return tl::unexpected(known.error());
-  if (*known) return Registered{std::move(**known), false};
-  return key_of_another_intent(row);
+  if (*inserted) return std::nullopt;
+  const Operation& sought = row.operation;
+  auto known = find_row(connection, sought.tenant, sought.action_type, sought.intent_id);
+  if (!known || *known) return known;
+  return key_of_another_intent(sought);
 }
 
-Result<Operation> insert_follow_ups(JournalConnection& connection, Operation parent,
-                                    const std::vector<Operation>& follow_ups, CivilTime now,
-                                    std::string_view actor) {
+Registered registered_as(NewRow row, std::optional<Operation> known) {
+  if (known) return {std::move(*known), false};
+  return {std::move(row.operation), true};
+}
+
+Result<void> insert_follow_ups(JournalConnection& connection, OperationRow& parent,
+                               const std::vector<Operation>& follow_ups, CivilTime now,
+                               std::string_view actor) {
   for (const auto& follow_up : follow_ups) {
-    const auto row = check_registration(follow_up).map([&] { return registered_form(follow_up); });
-    const auto registered =
-        row.and_then([&](const Operation& r) { return insert_or_read(connection, r, actor); });
+    auto registered = check_registration(follow_up).and_then([&]() -> Result<Registered> {
+      NewRow row(registered_form(follow_up));
+      auto known = insert_or_read(connection, row, actor);
+      if (!known) return tl::unexpected(known.error());
+      return registered_as(std::move(row), std::move(*known));
+    });
     if (!registered && registered.error().certainty() == Certainty::indefinite) {
       return tl::unexpected(registered.error());  // the transaction is lost, with the success
     }
@@ -113,16 +115,16 @@ Result<Operation> insert_follow_ups(JournalConnection& connection, Operation par
     if (!refused) continue;
     auto query = connection.use(Sql::note_event);
     if (!query) return tl::unexpected(query.error());
-    (*query)->bind(1, parent.operation_key);
-    auto changed = read_one(**query);
+    const std::string key(parent.operation_key());
+    (*query)->bind(1, key);
+    const auto changed = copy_one(**query, parent);
     if (!changed) return tl::unexpected(changed.error());
-    if (!*changed) return no_such_operation(parent.operation_key);
-    auto noted = note_change(connection, std::move(**changed), parent.status,
+    if (!*changed) return no_such_operation(key);
+    auto noted = note_change(connection, parent, *parent.status(),
                              {now, actor, "follow_up_refused", std::move(*refused)});
     if (!noted) return noted;
-    parent = std::move(*noted);
   }
-  return parent;
+  return {};
 }
 
 }  // namespace onceproof

@@ -35,16 +35,19 @@ struct Standing {
 Result<Standing> load_standing(JournalConnection& connection, std::string_view operation_key);
 
 // The event of a change: `changed` is the row after it, `from` its status before.
-Result<Operation> note_change(JournalConnection& connection, Operation changed, Status from,
-                              Note note);
+Result<void> note_change(JournalConnection& connection, const OperationRow& changed, Status from,
+                         const Note& note);
 
 // As Journal::register_operation; with a lease in `row`, as register_and_claim. `row` has the
-// registered form.
-Result<Registered> insert_or_read(JournalConnection& connection, const Operation& row,
-                                  std::string_view actor);
-// Registers them beside their parent; one that cannot be is noted there. Returns the parent after.
-Result<Operation> insert_follow_ups(JournalConnection& connection, Operation parent,
-                                    const std::vector<Operation>& follow_ups, CivilTime now,
-                                    std::string_view actor);
+// registered form. Returns what is known already, if anything: then nothing was written.
+Result<std::optional<Operation>> insert_or_read(JournalConnection& connection, const NewRow& row,
+                                                std::string_view actor);
+// What the caller of insert_or_read tells its own.
+Registered registered_as(NewRow row, std::optional<Operation> known);
+// Registers them beside their parent; one that cannot be is noted there, and `parent` is as it is
+// after.
+Result<void> insert_follow_ups(JournalConnection& connection, OperationRow& parent,
+                               const std::vector<Operation>& follow_ups, CivilTime now,
+                               std::string_view actor);
 
 }  // namespace onceproof

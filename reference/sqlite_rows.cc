@@ -129,19 +129,21 @@ constexpr std::string_view text_of(Sql sql) {
   return {};
 }
 
-std::optional<CivilTime> time_at(const Statement& row, int column) {
+template <typename Row>
+std::optional<CivilTime> time_at(const Row& row, int column) {
   if (row.is_null(column)) return std::nullopt;
   return CivilTime{Milliseconds{row.integer(column)}};
 }
 
-std::string text_or_empty(const Statement& row, int column) {
-  return row.optional_text(column).value_or("");
+template <typename Row>
+std::string text_at(const Row& row, int column) {
+  return std::string(row.text_view(column));  // NULL: ""
 }
 
-tl::unexpected<Error> not_ours(const Statement& row, std::string_view what) {
+tl::unexpected<Error> not_ours(std::string_view operation_key, std::string_view what) {
   return fail(ErrorCode::journal_corrupt,
               fmt::format("operation '{}': {} that no journal writes",
-                          escape_terminal(shorten(row.text(0), 200)), what));
+                          escape_terminal(shorten(operation_key, 200)), what));
 }
 
 // Reads {"amount_minor":"0123456789abcdef",...} without escapes, as nearly every row has it:
@@ -169,7 +171,7 @@ bool read_plain_digests(std::string_view text, std::map<std::string, std::string
   return text == "}";
 }
 
-bool read_digests(const std::string& text, std::map<std::string, std::string>& digests) {
+bool read_digests(std::string_view text, std::map<std::string, std::string>& digests) {
   if (read_plain_digests(text, digests)) return true;
   digests.clear();
   const auto json = parse_json(text);
@@ -179,6 +181,46 @@ bool read_digests(const std::string& text, std::map<std::string, std::string>& d
     digests.emplace_hint(digests.end(), name, digest.get_ref<const std::string&>());
   }
   return true;
+}
+
+// Of a Statement at a row, or of an OperationRow.
+template <typename Row>
+Result<Operation> read_columns(const Row& row) {
+  Operation operation;
+  operation.operation_key = text_at(row, 0);
+  operation.tenant = text_at(row, 1);
+  operation.intent_id = text_at(row, 2);
+  operation.action_type = text_at(row, 3);
+  operation.request_hash = text_at(row, 4);
+  operation.hash_version = static_cast<int>(row.integer(5));
+  if (!read_digests(row.text_view(6), operation.field_digests))
+    return not_ours(row.text_view(0), "field_digests");
+  const auto status = parse_status(row.text_view(7));
+  if (!status) return not_ours(row.text_view(0), "a status");
+  operation.status = *status;
+  operation.attempt_count = row.integer(8);
+  operation.first_attempt_at = time_at(row, 9);
+  operation.last_attempt_at = time_at(row, 10);
+  operation.lease_owner = text_at(row, 11);
+  operation.lease_until = time_at(row, 12);
+  operation.external_id = text_at(row, 13);
+  if (!row.is_null(14)) {
+    operation.result = parse_own_json(row.text_view(14));
+    if (operation.result.is_discarded()) return not_ours(row.text_view(0), "a result_json");
+  }
+  operation.error_code = text_at(row, 15);
+  operation.check_count = row.integer(16);
+  operation.unknown_since = time_at(row, 17);
+  operation.next_check_at = time_at(row, 18);
+  operation.review_since = time_at(row, 19);
+  operation.resolved_by = text_at(row, 20);
+  operation.created_at = CivilTime{Milliseconds{row.integer(21)}};
+  operation.updated_at = CivilTime{Milliseconds{row.integer(22)}};
+  operation.event_count = row.integer(23);
+  operation.sealed_params = text_at(row, 24);
+  operation.parent_key = text_at(row, 25);
+  operation.attempt_until = time_at(row, 26);
+  return operation;
 }
 
 }  // namespace
@@ -213,40 +255,24 @@ std::optional<std::string> json_or_null(const Json& json) {
 }
 
 Result<Operation> read_operation(const Statement& row) {
-  Operation operation;
-  operation.operation_key = row.text(0);
-  operation.tenant = row.text(1);
-  operation.intent_id = row.text(2);
-  operation.action_type = row.text(3);
-  operation.request_hash = row.text(4);
-  operation.hash_version = static_cast<int>(row.integer(5));
-  if (!read_digests(row.text(6), operation.field_digests)) return not_ours(row, "field_digests");
-  const auto status = parse_status(row.text(7));
-  if (!status) return not_ours(row, "a status");
-  operation.status = *status;
-  operation.attempt_count = row.integer(8);
-  operation.first_attempt_at = time_at(row, 9);
-  operation.last_attempt_at = time_at(row, 10);
-  operation.lease_owner = text_or_empty(row, 11);
-  operation.lease_until = time_at(row, 12);
-  operation.external_id = text_or_empty(row, 13);
-  if (!row.is_null(14)) {
-    operation.result = parse_own_json(row.text(14));
-    if (operation.result.is_discarded()) return not_ours(row, "a result_json");
+  return read_columns(row);
+}
+
+Result<Operation> read_operation(const OperationRow& row) {
+  return read_columns(row);
+}
+
+void OperationRow::copy(const Statement& row) {
+  texts_.clear();
+  for (int column = 0; column < kColumns; ++column) {
+    Cell& cell = cells_[static_cast<std::size_t>(column)];
+    cell = {row.integer(column), 0, row.is_null(column)};
+    if (!row.is_text(column)) continue;
+    const auto text = row.text_view(column);
+    cell.value = static_cast<std::int64_t>(texts_.size());
+    cell.size = text.size();
+    texts_ += text;
   }
-  operation.error_code = text_or_empty(row, 15);
-  operation.check_count = row.integer(16);
-  operation.unknown_since = time_at(row, 17);
-  operation.next_check_at = time_at(row, 18);
-  operation.review_since = time_at(row, 19);
-  operation.resolved_by = text_or_empty(row, 20);
-  operation.created_at = CivilTime{Milliseconds{row.integer(21)}};
-  operation.updated_at = CivilTime{Milliseconds{row.integer(22)}};
-  operation.event_count = row.integer(23);
-  operation.sealed_params = text_or_empty(row, 24);
-  operation.parent_key = text_or_empty(row, 25);
-  operation.attempt_until = time_at(row, 26);
-  return operation;
 }
 
 Result<Event> read_event(const Statement& row) {
@@ -257,10 +283,10 @@ Result<Event> read_event(const Statement& row) {
   event.actor = row.text(3);
   if (!row.is_null(4)) {
     event.from_status = parse_status(row.text(4));
-    if (!event.from_status) return not_ours(row, "an event's status");
+    if (!event.from_status) return not_ours(row.text_view(0), "an event's status");
   }
   const auto to = parse_status(row.text(5));
-  if (!to) return not_ours(row, "an event's status");
+  if (!to) return not_ours(row.text_view(0), "an event's status");
   event.to_status = *to;
   event.reason = row.text(6);
   event.detail = row.text(7);
@@ -275,6 +301,12 @@ Result<std::optional<Operation>> read_one(Statement& statement) {
       [](Operation&& operation) { return std::optional(std::move(operation)); });
 }
 
+Result<bool> copy_one(Statement& statement, OperationRow& row) {
+  const auto found = statement.step();
+  if (found && *found) row.copy(statement);
+  return found;
+}
+
 Result<std::vector<Operation>> read_all(Statement& statement) {
   std::vector<Operation> operations;
   while (true) {
@@ -285,22 +317,31 @@ Result<std::vector<Operation>> read_all(Statement& statement) {
   }
 }
 
-void bind_new(Statement& statement, const Operation& operation,
-              const std::optional<CivilTime>& due_at) {
+NewRow::NewRow(Operation o)
+    : operation(std::move(o)), field_digests(to_line(Json(operation.field_digests))) {
+  if (operation.lease_until) {
+    due_at = *operation.lease_until + Milliseconds{1};
+  } else if (!operation.sealed_params.empty()) {
+    due_at = operation.created_at;
+  }
+}
+
+void bind_new(Statement& statement, const NewRow& row) {
+  const Operation& operation = row.operation;
   statement.bind(1, operation.operation_key)
       .bind(2, operation.tenant)
       .bind(3, operation.intent_id)
       .bind(4, operation.action_type)
       .bind(5, operation.request_hash)
       .bind(6, operation.hash_version)
-      .bind(7, to_line(Json(operation.field_digests)))
+      .bind(7, row.field_digests)
       .bind(8, to_text(operation.status))
       .bind(9, operation.attempt_count)
       .bind(10, to_column(operation.first_attempt_at))
       .bind(11, to_column(operation.last_attempt_at))
       .bind(12, text_or_null(operation.lease_owner))
       .bind(13, to_column(operation.lease_until))
-      .bind(14, to_column(due_at))
+      .bind(14, to_column(row.due_at))
       .bind(15, operation.event_count)
       .bind(16, to_column(operation.created_at))
       .bind(17, to_column(operation.updated_at))
