@@ -1,5 +1,6 @@
 #include "faults/fault.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace onceproof::faults {

@@ -1,5 +1,6 @@
 #include "net/listener.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
