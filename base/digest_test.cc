@@ -39,6 +39,13 @@ TEST(DigestTest, TakesBytesNotStrings) {
             "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d");
 }
 
+TEST(DigestTest, PiecesGiveTheDigestOfTheWhole) {
+  Sha256 pieces;
+  for (const char* piece : {"a", "", "bc"}) pieces.add(piece);
+  EXPECT_EQ(pieces.hex(), kVectors[1].digest);
+  EXPECT_EQ(Sha256().hex(), kVectors[0].digest);
+}
+
 TEST(DigestTest, ThreadsDoNotDisturbEachOther) {
   std::vector<std::string> digests(4);
   {

@@ -17,6 +17,8 @@ struct ServerLimits {
   Milliseconds idle{300'000};              // a connection without a request; then FIN
   Milliseconds request{10'000};            // from its first byte to its last; then 408
   Milliseconds write{10'000};              // for one reply, to a client that does not read
+  // For a server that only passes requests on: any method and any Content-Encoding are taken.
+  bool passes_on = false;
 };
 
 }  // namespace onceproof::net

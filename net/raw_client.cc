@@ -85,6 +85,14 @@ std::optional<std::string> RawClient::hear_reply() {
   }
 }
 
+std::string RawClient::hear_at_most(std::size_t bytes) {
+  std::string heard(bytes, '\0');
+  if (!readable(fd_.get(), kPatienceMs)) return {};
+  const ssize_t n = ::recv(fd_.get(), heard.data(), bytes, 0);
+  heard.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  return heard;
+}
+
 void RawClient::half_close() {
   ::shutdown(fd_.get(), SHUT_WR);
 }

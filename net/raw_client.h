@@ -30,6 +30,9 @@ class RawClient {
   // One reply with a Content-Length, whole; nullopt if the connection ends or 5 s pass before.
   std::optional<std::string> hear_reply();
 
+  // What arrives next, without keeping more; empty: the connection ended, or 5 s passed.
+  std::string hear_at_most(std::size_t bytes);
+
   void half_close();  // FIN; still reads
   void close() { fd_.reset(); }
   void reset();  // RST

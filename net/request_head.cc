@@ -41,7 +41,7 @@ std::optional<std::string> origin_form(std::string_view target) {
   return std::nullopt;
 }
 
-Parsed<RequestHead> parse_request_line(std::string_view line) {
+Parsed<RequestHead> parse_request_line(std::string_view line, bool any_method) {
   const auto first = line.find(' ');
   const auto last = line.rfind(' ');
   if (first == std::string_view::npos || first == last || first == 0) {
@@ -57,7 +57,7 @@ Parsed<RequestHead> parse_request_line(std::string_view line) {
                   fmt::format("'{}' is not spoken here; use HTTP/1.1", shown(version)));
   }
   if (!is_http_token(head.method)) return malformed("the method is no token");
-  if (std::ranges::find(kMethods, head.method) == kMethods.end()) {
+  if (!any_method && std::ranges::find(kMethods, head.method) == kMethods.end()) {
     return refuse(501, "method_not_implemented",
                   fmt::format("method '{}' is unknown; there are: {}", shown(head.method),
                               fmt::join(kMethods, ", ")));
@@ -115,7 +115,7 @@ Parsed<void> find_framing(RequestHead& head, std::size_t lengths, const ServerLi
   return {};
 }
 
-Parsed<void> apply_headers(RequestHead& head, std::size_t hosts) {
+Parsed<void> apply_headers(RequestHead& head, std::size_t hosts, bool any_coding) {
   const auto value = [&](const char* name) {
     const auto it = head.headers.find(name);
     return it == head.headers.end() ? std::string{} : it->second;
@@ -126,7 +126,7 @@ Parsed<void> apply_headers(RequestHead& head, std::size_t hosts) {
   const std::string connection = value("connection");
   head.keep_alive = head.http_1_0 ? lists(connection, "keep-alive") : !lists(connection, "close");
   if (const auto coding = to_lower(value("content-encoding"));
-      !coding.empty() && coding != "identity") {
+      !any_coding && !coding.empty() && coding != "identity") {
     return refuse(415, "content_encoding_not_supported",
                   "the body must be sent as it is, without Content-Encoding");
   }
@@ -152,7 +152,7 @@ bool lists(std::string_view value, std::string_view token) {
 
 Parsed<RequestHead> parse_request_head(std::string_view text, const ServerLimits& limits) {
   auto end = text.find("\r\n");
-  auto head = parse_request_line(text.substr(0, end));
+  auto head = parse_request_line(text.substr(0, end), limits.passes_on);
   if (!head) return head;
   std::size_t count = 0, lengths = 0, hosts = 0;
   while (end != std::string_view::npos) {
@@ -174,7 +174,9 @@ Parsed<RequestHead> parse_request_head(std::string_view text, const ServerLimits
   if (auto framed = find_framing(*head, lengths, limits); !framed) {
     return tl::unexpected(framed.error());
   }
-  if (auto applied = apply_headers(*head, hosts); !applied) return tl::unexpected(applied.error());
+  if (auto applied = apply_headers(*head, hosts, limits.passes_on); !applied) {
+    return tl::unexpected(applied.error());
+  }
   return head;
 }
 

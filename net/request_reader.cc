@@ -137,28 +137,35 @@ bool RequestReader::await_first_byte() {
   return true;
 }
 
-std::variant<WholeRequest, RefusedRequest, NoRequest> RequestReader::next() {
+std::variant<HeadOnly, RefusedRequest, NoRequest> RequestReader::next_head() {
   if (!await_first_byte()) return NoRequest{};
-  RequestHead head;
-  const auto give_up = [&](const Refusal& refusal) {
-    return refusal.status == 0 ? std::variant<WholeRequest, RefusedRequest, NoRequest>(NoRequest{})
-                               : RefusedRequest{head, refusal};
-  };
-  const auto text = read_head();
-  if (!text) return give_up(text.error());
+  auto text = read_head();
+  if (!text) {
+    if (text.error().status == 0) return NoRequest{};
+    return RefusedRequest{{}, text.error()};
+  }
   auto parsed = parse_request_head(*text, limits_);
   if (!parsed) {
+    RequestHead head;
     const std::string line = text->substr(0, text->find("\r\n"));
     const auto first = line.find(' ');
     head.method = line.substr(0, first);
     if (first != std::string::npos)
       head.target = line.substr(first + 1, line.rfind(' ') - first - 1);
-    return give_up(parsed.error());
+    return RefusedRequest{std::move(head), parsed.error()};
   }
-  head = std::move(*parsed);
+  return HeadOnly{std::move(*parsed), std::move(*text) + "\r\n\r\n"};
+}
+
+std::variant<WholeRequest, RefusedRequest, NoRequest> RequestReader::next() {
+  auto next = next_head();
+  if (auto* refused = std::get_if<RefusedRequest>(&next)) return std::move(*refused);
+  if (!std::holds_alternative<HeadOnly>(next)) return NoRequest{};
+  RequestHead head = std::move(std::get<HeadOnly>(next).head);
   auto body = read_body(head);
-  if (!body) return give_up(body.error());
-  return WholeRequest{std::move(head), std::move(*body)};
+  if (body) return WholeRequest{std::move(head), std::move(*body)};
+  if (body.error().status == 0) return NoRequest{};
+  return RefusedRequest{std::move(head), body.error()};
 }
 
 }  // namespace onceproof::net

@@ -16,6 +16,10 @@ struct WholeRequest {
   RequestHead head;
   std::string body;
 };
+struct HeadOnly {
+  RequestHead head;
+  std::string text;  // as it arrived, from the request line to the empty line
+};
 struct RefusedRequest {
   RequestHead head;  // as much as was understood; may be empty
   Refusal refusal;
@@ -30,6 +34,11 @@ class RequestReader {
   // Blocks until a request is whole; bounded by limits.idle and limits.request. The connection is
   // idle until the request's first byte is here.
   std::variant<WholeRequest, RefusedRequest, NoRequest> next();
+  // The same for a head alone. Its body is the caller's: it begins in ahead(), goes on in the
+  // connection's socket, and must be read to its end before the next call.
+  std::variant<HeadOnly, RefusedRequest, NoRequest> next_head();
+  // What has arrived and was not used yet. The caller takes from its front what is its own.
+  std::string& ahead() { return buffer_; }
 
  private:
   // Why reading cannot go on; a Refusal without a status: silently.

@@ -53,8 +53,34 @@ Socket::Arrival Socket::read_some(std::string& into, MonotonicTime deadline) {
       return Arrival::timed_out;
     }
   }
+  was_reset_ = got < 0;
   into.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
   return got > 0 ? Arrival::bytes : Arrival::closed;
+}
+
+Socket::Pair Socket::await(Socket& first, Socket& second, const Pair& asked,
+                           MonotonicTime deadline) {
+  const auto events_of = [](const Events& events) {
+    return static_cast<short>((events.read ? POLLIN : 0) | (events.write ? POLLOUT : 0) |
+                              (events.ended ? POLLRDHUP : 0));
+  };
+  // An entry of which nothing is asked is left out: poll() would tell of its end all the same.
+  const auto entry_of = [&](const Socket& socket, const Events& events) {
+    return pollfd{events_of(events) == 0 ? -1 : socket.fd_.get(), events_of(events), 0};
+  };
+  pollfd entries[2] = {entry_of(first, asked.first), entry_of(second, asked.second)};
+  int ready = 0;
+  do {
+    ready = ::poll(entries, 2, milliseconds_until(deadline, first.clock_.monotonic()));
+  } while (ready < 0 && errno == EINTR);
+  const auto found = [&](const pollfd& entry, const Events& wanted) {
+    if (ready <= 0) return Events{};
+    const bool over = (entry.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+    return Events{wanted.read && (over || (entry.revents & POLLIN) != 0),
+                  wanted.write && (over || (entry.revents & POLLOUT) != 0),
+                  wanted.ended && (over || (entry.revents & POLLRDHUP) != 0)};
+  };
+  return {found(entries[0], asked.first), found(entries[1], asked.second)};
 }
 
 std::size_t Socket::write(std::string_view bytes, MonotonicTime deadline, bool more) {

@@ -23,6 +23,22 @@ class Socket {
   enum class Arrival { bytes, closed, timed_out };
   // Appends what has arrived, at most 16 KiB, to `into`. closed: FIN, RST or cut.
   Arrival read_some(std::string& into, MonotonicTime deadline);
+  // The last read found an RST, not a FIN.
+  bool was_reset() const { return was_reset_; }
+  // Waits for the first of what is asked of two; nothing in the answer: the time is over.
+  struct Events {
+    bool read = false;   // there is something to read, or the peer has ended
+    bool write = false;  // the kernel takes bytes again
+    bool ended = false;  // the peer has closed or reset (or half-closed), whatever is left to read
+  };
+  struct Pair {
+    Events first, second;
+    bool none() const {
+      return !first.read && !first.write && !first.ended && !second.read && !second.write &&
+             !second.ended;
+    }
+  };
+  static Pair await(Socket& first, Socket& second, const Pair& asked, MonotonicTime deadline);
   // How many bytes the kernel took: all of them, unless the connection broke or the time was over.
   // `more`: hold back what does not fill a packet, for more follows at once.
   std::size_t write(std::string_view bytes, MonotonicTime deadline, bool more = false);
@@ -50,6 +66,7 @@ class Socket {
   Clock& clock_;
   std::mutex closing_;  // held to close fd_ and to touch it from another thread
   UniqueFd fd_;
+  bool was_reset_ = false;
 };
 
 }  // namespace onceproof::net
