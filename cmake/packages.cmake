@@ -1,6 +1,6 @@
 # Every third-party library, all of them Debian 12 packages (the list that ./dev installs is in cmake/packages.txt).
 find_package(Threads REQUIRED)
-find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto SSL)
 find_package(SQLite3 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(fmt REQUIRED)

@@ -1,6 +1,7 @@
 #include "faults/engine.h"
 
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 
@@ -15,9 +16,14 @@ bool agrees(const std::optional<std::string>& wanted, const std::string& actual)
   return !wanted || *wanted == actual;
 }
 
+// Routes of a fake are words; those of a proxy are "POST /payments/17".
+bool fits(const std::optional<std::string>& glob, const std::string& actual) {
+  return !glob || *glob == actual || ::fnmatch(glob->c_str(), actual.c_str(), 0) == 0;
+}
+
 bool matches(const Fault& fault, Point point, const RequestFacts& facts) {
   return fault.at == point && agrees(fault.on.service, facts.service) &&
-         agrees(fault.on.route, facts.route) && agrees(fault.on.business_ref, facts.business_ref) &&
+         fits(fault.on.route, facts.route) && agrees(fault.on.business_ref, facts.business_ref) &&
          agrees(fault.on.key, facts.key) && agrees(fault.on.worker, facts.worker);
 }
 

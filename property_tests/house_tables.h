@@ -24,6 +24,8 @@ inline const std::array kLayers{
     Layer{"reference", {"reference", "net", "base"}},
     Layer{"faults", {"faults", "net", "base"}},
     Layer{"fakes", {"fakes", "faults", "net", "base"}},
+    // The proxy shares the fakes' wire log, and nothing of what they decide.
+    Layer{"proxy", {"proxy", "fakes", "faults", "net", "base"}},
     Layer{"scenarios", {"scenarios", "fakes", "faults", "base"}},
     Layer{"scenarios/mutants", {"scenarios/mutants", "scenarios", "reference", "base"}},
     Layer{"reports", {"reports", "scenarios", "fakes", "faults", "base"}},
@@ -33,8 +35,8 @@ inline const std::array kLayers{
     Layer{"bench", {"bench", "reports", "scenarios", "reference", "fakes", "faults", "base"}},
     Layer{"examples", {"reference", "base"}},
     Layer{"cli",
-          {"cli", "reports", "scenarios/mutants", "scenarios", "reference", "fakes", "faults",
-           "base"}},
+          {"cli", "reports", "scenarios/mutants", "scenarios", "reference", "proxy", "fakes",
+           "faults", "base"}},
 };
 
 // Words that no code may have outside the folders named. A * stands for the rest of an identifier.
@@ -79,11 +81,16 @@ inline const std::array kThirdParty{
                true},
     ThirdParty{"yaml-cpp/", {"base/yaml.cc"}, false},
     ThirdParty{"sqlite3.h", {"base/sqlite.cc", "reference/synced_vfs.cc"}, false},
-    ThirdParty{"openssl/", {"base/cipher.cc", "base/digest.cc", "base/random.cc"}, false},
+    // proxy/tls_test.cc is the server at the other end.
+    ThirdParty{
+        "openssl/",
+        {"base/cipher.cc", "base/digest.cc", "base/random.cc", "proxy/tls.cc", "proxy/tls_test.cc"},
+        false},
     ThirdParty{"CLI/", {"cli/command_line.cc"}, false},
-    // The fixtures of the suite that every journal passes, and of the tests of the program.
+    // The fixtures of the suite that every journal passes, and of the tests of program and proxy.
     ThirdParty{"gtest/",
-               {"property_tests/", "reference/journal_conformance.h", "cli/cli_fixture.h"},
+               {"property_tests/", "reference/journal_conformance.h", "cli/cli_fixture.h",
+                "proxy/scripted_upstream.h"},
                true},
     ThirdParty{"gmock/", {}, true},
     ThirdParty{"rapidcheck", {"property_tests/"}, true},
