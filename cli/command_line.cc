@@ -20,6 +20,7 @@ constexpr const char* kFooter =
     "  onceproof run --sut onceproof.yaml                your own executor\n"
     "  onceproof serve --profile keyed                   the fake payment provider, to try by "
     "hand\n"
+    "  onceproof proxy --upstream http://127.0.0.1:8080  faults in front of a real server\n"
     "\n"
     "Exit codes: 0 all passed; 1 violated or could not be judged; 2 the command, a file, a port or "
     "a\n"
@@ -197,6 +198,43 @@ CLI::App* add_gateway(CLI::App& app, GatewayArgs& args) {
   return gateway;
 }
 
+CLI::App* add_proxy(CLI::App& app, ProxyArgs& args) {
+  auto* proxy = app.add_subcommand(
+      "proxy", "Faults in front of any real HTTP or HTTPS server, until Ctrl-C; docs/proxy.md");
+  proxy->add_option("--upstream", args.upstream, "http://HOST:PORT or https://HOST:PORT")
+      ->required();
+  proxy->add_option("--ca", args.ca, "PEM of the authorities to trust instead of the system's");
+  proxy->add_option("--host", args.host, "whose name the Host header has")
+      ->check(CLI::IsMember({"client", "upstream"}))
+      ->capture_default_str();
+  proxy->add_option("--port", args.port, "0: any free one")
+      ->check(CLI::Range(0, 65'535))
+      ->capture_default_str();
+  proxy->add_option("--admin-port", args.admin_port, "port of the admin API; 0: any free one")
+      ->check(CLI::Range(0, 65'535))
+      ->capture_default_str();
+  proxy
+      ->add_option("--bind", args.bind,
+                   "address to listen at; beyond loopback set ONCEPROOF_ADMIN_TOKEN")
+      ->capture_default_str();
+  proxy->add_option("--key-header", args.key_header, "where the operation key travels")
+      ->capture_default_str();
+  proxy->add_option("--route", args.routes, "'NAME=METHOD PATH', globs; may be repeated");
+  proxy->add_option("--fault", args.faults,
+                    "as '{at: after_commit, on: {route: POST /pay*}, do: close}'; may be repeated");
+  proxy->add_option("--faults", args.faults_file, "YAML or JSON: a list of faults");
+  proxy->add_option("--duplicate", args.duplicates,
+                    "'METHOD PATH [nth=N] [times=N] [key=K]': deliver it twice; may be repeated");
+  proxy->add_option("--truncate", args.truncations,
+                    "'METHOD PATH at=BYTES [nth=N] ...': cut the reply; may be repeated");
+  proxy->add_flag("--log", args.log, "a line for each request when it is over");
+  // One value an option, so that none takes the next option's.
+  for (auto* option : proxy->get_options()) {
+    if (option->get_items_expected_max() > 1) option->allow_extra_args(false);
+  }
+  return proxy;
+}
+
 }  // namespace
 
 std::variant<Command, ExitCode> parse_command_line(int argc, char** argv) {
@@ -214,6 +252,7 @@ std::variant<Command, ExitCode> parse_command_line(int argc, char** argv) {
   JournalArgs journal_args;
   ReviewArgs review_args;
   GatewayArgs gateway_args;
+  ProxyArgs proxy_args;
   WatchdogArgs watchdog_args;
   std::string timeout = "30s";
   std::string age;
@@ -233,6 +272,7 @@ std::variant<Command, ExitCode> parse_command_line(int argc, char** argv) {
   auto* journal = add_journal(app, journal_args, age);
   auto* review = add_review(app, review_args, absent, failed);
   auto* gateway = add_gateway(app, gateway_args);
+  auto* proxy = add_proxy(app, proxy_args);
   auto* watchdog = app.add_subcommand("watchdog", "What `run` starts to clean up after itself");
   watchdog->add_option("FOLDER", watchdog_args.run_folder, "the run's")->required();
   watchdog->group("");  // not for people, so not in the help
@@ -262,6 +302,7 @@ std::variant<Command, ExitCode> parse_command_line(int argc, char** argv) {
   if (journal->parsed()) return Command{journal_args};
   if (review->parsed()) return Command{review_args};
   if (gateway->parsed()) return Command{gateway_args};
+  if (proxy->parsed()) return Command{proxy_args};
   if (errors->parsed()) return Command{ErrorsArgs{}};
   return kUnusable;
 }

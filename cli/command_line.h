@@ -95,6 +95,22 @@ struct GatewayArgs {
   int port = 0;
 };
 
+struct ProxyArgs {
+  std::string upstream;
+  std::filesystem::path ca;
+  std::string host = "client";
+  std::string bind = "127.0.0.1";
+  int port = 0;
+  int admin_port = 0;
+  std::string key_header = "Idempotency-Key";
+  std::vector<std::string> routes;       // "NAME=METHOD PATH"
+  std::vector<std::string> faults;       // YAML or JSON, one fault each
+  std::filesystem::path faults_file;     // a list of them
+  std::vector<std::string> duplicates;   // rules
+  std::vector<std::string> truncations;  // rules with at=BYTES
+  bool log = false;
+};
+
 struct ErrorsArgs {};
 
 struct WatchdogArgs {
@@ -102,7 +118,7 @@ struct WatchdogArgs {
 };
 
 using Command = std::variant<RunArgs, ListArgs, WorkerArgs, ServeArgs, PolicyArgs, JournalArgs,
-                             ReviewArgs, GatewayArgs, ErrorsArgs, WatchdogArgs>;
+                             ReviewArgs, GatewayArgs, ProxyArgs, ErrorsArgs, WatchdogArgs>;
 
 // What was asked for; or the exit code, when help was printed or the command line is wrong (the
 // sentence is on stderr).

@@ -32,6 +32,7 @@ ExitCode policy_command(const PolicyArgs& args, const Context& context);
 ExitCode journal_command(const JournalArgs& args, const Context& context);
 ExitCode review_command(const ReviewArgs& args, const Context& context);
 ExitCode gateway_command(const GatewayArgs& args, const Context& context);
+ExitCode proxy_command(const ProxyArgs& args, const Context& context);
 ExitCode errors_command(const ErrorsArgs& args, const Context& context);
 
 // "onceproof: <message>" on stderr, and the exit code that fits the error.

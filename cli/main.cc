@@ -53,6 +53,7 @@ ExitCode dispatch(const Command& command, const Context& context) {
                                [&](const JournalArgs& a) { return journal_command(a, context); },
                                [&](const ReviewArgs& a) { return review_command(a, context); },
                                [&](const GatewayArgs& a) { return gateway_command(a, context); },
+                               [&](const ProxyArgs& a) { return proxy_command(a, context); },
                                [&](const WatchdogArgs& a) { return watchdog_command(a, context); },
                                [&](const ErrorsArgs& a) { return errors_command(a, context); }},
                     command);
@@ -62,7 +63,7 @@ ExitCode dispatch(const Command& command, const Context& context) {
 // meant to be killed, and Ctrl-C is its runner's business.
 bool looks_at_stop(const Command& command) {
   return std::holds_alternative<RunArgs>(command) || std::holds_alternative<ServeArgs>(command) ||
-         std::holds_alternative<GatewayArgs>(command);
+         std::holds_alternative<GatewayArgs>(command) || std::holds_alternative<ProxyArgs>(command);
 }
 
 // Blocks SIGINT and SIGTERM in every thread and waits for them in one: handlers would run anywhere.

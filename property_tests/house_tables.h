@@ -36,7 +36,7 @@ inline const std::array kLayers{
     Layer{"examples", {"reference", "base"}},
     Layer{"cli",
           {"cli", "reports", "scenarios/mutants", "scenarios", "reference", "proxy", "fakes",
-           "faults", "base"}},
+           "faults", "net", "base"}},
 };
 
 // Words that no code may have outside the folders named. A * stands for the rest of an identifier.
