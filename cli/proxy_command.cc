@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/yaml.h"
 #include "cli/commands.h"
+#include "net/listener.h"
 #include "proxy/admin.h"
 #include "proxy/proxy.h"
 
@@ -22,38 +23,38 @@ Result<Json> read_json(std::string_view text, std::string name) {
   return json;
 }
 
-Result<void> arm_one(proxy::Proxy& proxy, const Json& json, std::string_view where) {
-  const auto told = [&](const Error& error) {
-    return fail(error.code, fmt::format("{}: {}", where, error.message));
-  };
+Result<void> add_fault(std::vector<faults::Fault>& faults, const Json& json,
+                       std::string_view where) {
   auto fault = faults::fault_from_json(json);
-  if (!fault) return told(fault.error());
-  const auto armed = proxy.arm(std::move(*fault));
-  if (!armed) return told(armed.error());
-  return {};
+  if (fault) {
+    faults.push_back(std::move(*fault));
+    return {};
+  }
+  return fail(fault.error().code, fmt::format("{}: {}", where, fault.error().message));
 }
 
-Result<void> arm_faults(proxy::Proxy& proxy, const ProxyArgs& args) {
+Result<std::vector<faults::Fault>> read_faults(const ProxyArgs& args) {
+  std::vector<faults::Fault> faults;
   for (const auto& text : args.faults) {
     const auto json = read_json(text, "--fault");
     if (!json) return tl::unexpected(json.error());
-    if (auto done = arm_one(proxy, *json, "--fault"); !done) return done;
+    if (auto done = add_fault(faults, *json, "--fault"); !done) return tl::unexpected(done.error());
   }
-  if (args.faults_file.empty()) return {};
+  if (args.faults_file.empty()) return faults;
+  const std::string file = args.faults_file.string();
   const auto text = read_file(args.faults_file);
   if (!text) return tl::unexpected(text.error());
-  const auto json = read_json(*text, args.faults_file.string());
+  const auto json = read_json(*text, file);
   if (!json) return tl::unexpected(json.error());
   if (!json->is_array()) {
     return fail(ErrorCode::parse_failed,
-                fmt::format("{}: must be a list of faults; begin each with '- at: '",
-                            args.faults_file.string()));
+                fmt::format("{}: must be a list of faults; begin each with '- at: '", file));
   }
   for (std::size_t i = 0; i < json->size(); ++i) {
-    const auto where = fmt::format("{}: fault {}", args.faults_file.string(), i + 1);
-    if (auto done = arm_one(proxy, (*json)[i], where); !done) return done;
+    auto done = add_fault(faults, (*json)[i], fmt::format("{}: fault {}", file, i + 1));
+    if (!done) return tl::unexpected(done.error());
   }
-  return {};
+  return faults;
 }
 
 Result<std::vector<proxy::Rule>> read_rules(const std::vector<std::string>& texts,
@@ -101,6 +102,9 @@ Result<proxy::ProxyOptions> read_options(const ProxyArgs& args, const Context& c
     if (!route) return fail(route.error().code, "--route " + route.error().message);
     options.routes.push_back(std::move(*route));
   }
+  auto faults = read_faults(args);
+  if (!faults) return tl::unexpected(faults.error());
+  options.faults = std::move(*faults);
   auto duplicates = read_rules(args.duplicates, "--duplicate", false);
   if (!duplicates) return tl::unexpected(duplicates.error());
   options.duplicates = std::move(*duplicates);
@@ -118,11 +122,15 @@ Result<proxy::ProxyOptions> read_options(const ProxyArgs& args, const Context& c
 }  // namespace
 
 ExitCode proxy_command(const ProxyArgs& args, const Context& context) {
+  if (!net::is_loopback(args.bind) && context.admin_token.empty()) {
+    return complain({ErrorCode::invalid_argument,
+                     "a proxy beyond loopback could be reached from other machines: set a token in "
+                     "ONCEPROOF_ADMIN_TOKEN for its admin API"});
+  }
   auto options = read_options(args, context);
   if (!options) return complain(options.error());
   const auto proxy = proxy::Proxy::start(std::move(*options), context.clock);
   if (!proxy) return complain(proxy.error());
-  if (auto armed = arm_faults(**proxy, args); !armed) return complain(armed.error());
   const auto admin = proxy::ProxyAdmin::start(
       {.bind = args.bind, .port = args.admin_port, .token = context.admin_token}, **proxy,
       context.clock);

@@ -56,6 +56,9 @@ Result<std::unique_ptr<Proxy>> Proxy::start(ProxyOptions options, Clock& clock) 
   if (!upstream) return tl::unexpected(upstream.error());
   std::unique_ptr<Proxy> proxy(new Proxy(std::move(options), std::move(*upstream), clock));
   Proxy* self = proxy.get();
+  for (const auto& fault : self->options_.faults) {
+    if (auto armed = self->arm(fault); !armed) return tl::unexpected(armed.error());
+  }
   auto listener = net::Listener::start(
       {self->options_.bind, self->options_.port, self->options_.limits.connections},
       [self](net::Connection& connection, const std::stop_token& stop) {

@@ -30,6 +30,7 @@ struct ProxyOptions {
   bool upstream_host = false;
   std::string key_header = "Idempotency-Key";
   std::vector<Route> routes;
+  std::vector<faults::Fault> faults;  // armed before the port is open
   std::vector<Rule> duplicates;
   std::vector<Rule> truncations;
   ProxyLimits limits;
@@ -39,7 +40,7 @@ struct ProxyOptions {
 
 class Proxy {
  public:
-  // Errors: as Upstream::make and net::Listener::start; invalid_argument (a header's name).
+  // Errors: as Upstream::make, arm and net::Listener::start; invalid_argument (a header's name).
   static Result<std::unique_ptr<Proxy>> start(ProxyOptions options, Clock& clock);
 
   // Arms a fault. Errors: as faults::Engine::arm; invalid_argument (check_for_proxy).

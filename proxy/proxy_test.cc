@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
 #include <thread>
 
@@ -28,7 +29,7 @@ TEST_F(ProxyTest, ARequestAndItsReplyPassByteForByte) {
   const std::string reply =
       "HTTP/1.1 299 Quite  Fine\r\nset-cookie: a\r\nX:y\r\nSet-Cookie:  b \r\n"
       "content-length: 3\r\n\r\nabc";
-  start([&](Peer& peer) {
+  start([reply](Peer& peer) {
     peer.saw(peer.read_request(5));
     peer.send(reply);
     peer.read_to_end();
@@ -52,7 +53,7 @@ TEST_F(ProxyTest, ChunksAndTrailersPassWithTheirFraming) {
       "POST /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" + body;
   const std::string reply =
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: T\r\n\r\n" + body;
-  start([&](Peer& peer) {
+  start([reply](Peer& peer) {
     for (int i = 0; i < 2; ++i) {
       peer.saw(peer.read_request("T: 1\r\n\r\n"));
       peer.send(reply);
@@ -223,6 +224,13 @@ std::size_t peak_kib() {
   return 0;
 }
 
+// AddressSanitizer keeps up to 256 MiB of what was freed; 400 MiB pass.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t kPeakKib = 300 << 10;
+#else
+constexpr std::size_t kPeakKib = 12 << 10;
+#endif
+
 TEST_F(ProxyTest, HugeBodiesPassInFlatMemory) {
   static constexpr std::size_t kBytes = 200 << 20;
   start([](Peer& peer) {
@@ -251,7 +259,7 @@ TEST_F(ProxyTest, HugeBodiesPassInFlatMemory) {
     ASSERT_FALSE(some.empty());
     heard += some.size();
   }
-  EXPECT_LT(peak_kib() - before, 12U << 10) << "KiB more than before";
+  EXPECT_LT(peak_kib() - before, kPeakKib) << "KiB more than before";
   EXPECT_EQ(logged(1).upstream_status, 200);
 }
 
@@ -367,6 +375,41 @@ TEST_F(ProxyTest, AClientThatLeavesInItsBodyEndsTheUpstreamsToo) {
     EXPECT_EQ(upstream_->seen(reset ? 2 : 1).back(), "5");
   }
   proxy_.reset();
+}
+
+TEST_F(ProxyTest, AClientThatLeavesInTheReplyIsInTheLog) {
+  start([](Peer& peer) {
+    peer.read_until("\r\n\r\n");
+    peer.send("HTTP/1.1 200 OK\r\nContent-Length: 50000000\r\n\r\n");
+    for (int i = 0; i < 50; ++i) peer.send(std::string(1'000'000, 'x'));
+    peer.saw("over");
+  });
+  net::RawClient client(proxy_->port());
+  ASSERT_TRUE(client.send(net::get("/")));
+  EXPECT_FALSE(client.hear_at_most(1'000).empty());
+  client.reset();
+  EXPECT_EQ(upstream_->seen(1).size(), 1U);  // its connection ended too
+  EXPECT_EQ(logged(1).note, "the client took no more of the reply");
+  EXPECT_FALSE(logged(1).delivered);
+  proxy_.reset();
+}
+
+TEST_F(ProxyTest, ManyClientsDoNotMix) {
+  start(answer_posts(8));
+  std::vector<std::jthread> clients;
+  std::atomic<int> right = 0;
+  for (int c = 0; c < 32; ++c) {
+    clients.emplace_back([&, c] {
+      net::RawClient client(proxy_->port());
+      for (int i = 1; i <= 20; ++i) {
+        if (!client.send(net::post("/p", fmt::format("{:04}{:04}", c, i)))) return;
+        right += client.hear_reply().value_or("") == ok(fmt::format("answer {}", i)) ? 1 : 0;
+      }
+    });
+  }
+  clients.clear();
+  EXPECT_EQ(right, 32 * 20);
+  EXPECT_EQ(proxy_->wire_log().size(), 640U);
 }
 
 TEST_F(ProxyTest, AHalfClosedClientStillGetsItsReply) {
