@@ -1,5 +1,6 @@
 #include "reference/canonical_json.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <bit>

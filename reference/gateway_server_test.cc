@@ -1,6 +1,7 @@
 // The gateway's wire, byte by byte: what reaches the upstream is what was sent, or nothing is.
 #include "reference/gateway_server.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,5 +1,6 @@
 #include "reference/policy.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace onceproof {
