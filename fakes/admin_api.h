@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "fakes/host.h"
 #include "faults/server.h"
@@ -27,13 +28,27 @@ class AdminApi {
   std::string url() const { return server_->url(); }
   int port() const { return server_->port(); }
 
+  // All there is, as the OpenAPI file writes it: "GET /faults/{name}".
+  static std::vector<std::string> routes();
+
  private:
+  struct Route;
+  static const std::vector<Route>& table();
   AdminApi(AdminOptions options, Host& host, Clock& clock)
       : options_(std::move(options)), host_(host), clock_(clock), start_(clock.monotonic()) {}
   faults::HttpReply serve(const faults::HttpRequest& request);
-  faults::HttpReply arm_fault(const faults::HttpRequest& request);
-  faults::HttpReply list_faults();
-  faults::HttpReply list_effects();
+  faults::HttpReply dispatch(const faults::HttpRequest& request);
+  faults::HttpReply show_health(const faults::HttpRequest& request);
+  faults::HttpReply show_metrics(const faults::HttpRequest& request);
+  faults::HttpReply show_clock(const faults::HttpRequest& request);
+  faults::HttpReply list_profiles(const faults::HttpRequest& request);
+  faults::HttpReply show_profile(const faults::HttpRequest& request);
+  faults::HttpReply heal_faults(const faults::HttpRequest& request);
+  faults::HttpReply remove_fault(const faults::HttpRequest& request);
+  faults::HttpReply reset(const faults::HttpRequest& request);
+  faults::HttpReply arm_faults(const faults::HttpRequest& request);
+  faults::HttpReply list_faults(const faults::HttpRequest& request);
+  faults::HttpReply list_effects(const faults::HttpRequest& request);
   faults::HttpReply list_wire(const faults::HttpRequest& request);
 
   const AdminOptions options_;

@@ -50,6 +50,8 @@ class Host {
   faults::Engine& faults() { return faults_; }
   WireLog& wire_log() { return wire_log_; }
   Result<std::vector<Effect>> effects() { return ledger_->effects(); }
+  Result<std::uint64_t> effect_count() { return ledger_->count(); }
+  std::size_t connections() { return server_->connections(); }
   // Ledger, keys, wire log and faults emptied. Requests that are under way may still leave a trace.
   Result<void> reset();
   // The longest time from a request's last byte to its reply, of those that no fault struck: how

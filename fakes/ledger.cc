@@ -132,6 +132,15 @@ Result<std::vector<Effect>> Ledger::effects() {
   return select("TRUE", "");
 }
 
+Result<std::uint64_t> Ledger::count() {
+  const std::scoped_lock lock(mutex_);
+  auto statement = database_.prepare("SELECT count(*) FROM effects");
+  if (!statement) return tl::unexpected(statement.error());
+  const auto row = statement->step();
+  if (!row) return tl::unexpected(row.error());
+  return static_cast<std::uint64_t>(statement->integer(0));
+}
+
 Result<std::vector<Effect>> Ledger::find_by_id(std::string_view id) {
   if (id.empty()) return std::vector<Effect>{};
   return select("printf('%s_%06d', substr(service, 1, 3), number) = ?", id);

@@ -64,6 +64,7 @@ class Ledger {
 
   // Oldest first.
   Result<std::vector<Effect>> effects();
+  Result<std::uint64_t> count();
   Result<std::vector<Effect>> find_by_id(std::string_view id);
   Result<std::vector<Effect>> find_by_reference(std::string_view reference);
   Result<std::vector<Effect>> find_by_key(std::string_view key);

@@ -21,6 +21,12 @@ std::string_view to_text(Disposition disposition) {
   return kDispositions[static_cast<std::size_t>(disposition)];
 }
 
+std::optional<Disposition> parse_disposition(std::string_view text) {
+  const auto found = std::ranges::find(kDispositions, text);
+  if (found == kDispositions.end()) return std::nullopt;
+  return static_cast<Disposition>(found - kDispositions.begin());
+}
+
 Json to_json(const WireEntry& entry, MonotonicTime start) {
   return {{"number", entry.number},
           {"connection", entry.connection},
@@ -49,7 +55,10 @@ std::uint64_t WireLog::add(WireEntry entry) {
   auto state = state_.lock();
   entry.number = ++state->added;
   state->entries.push_back(std::move(entry));
-  if (state->entries.size() > kKept) state->entries.pop_front();
+  if (state->entries.size() > kKept) {
+    state->forgotten.add(state->entries.front());
+    state->entries.pop_front();
+  }
   return state->added;
 }
 
@@ -62,6 +71,26 @@ std::vector<WireEntry> WireLog::entries(std::uint64_t after, std::size_t limit) 
   return {from, from + static_cast<std::ptrdiff_t>(count)};
 }
 
+std::vector<WireEntry> WireLog::entries(std::uint64_t after, std::size_t limit,
+                                        const std::function<bool(const WireEntry&)>& wanted) const {
+  auto state = state_.lock();
+  const auto before_first = state->added - state->entries.size();
+  std::vector<WireEntry> found;
+  for (std::uint64_t number = std::max(after, before_first);
+       number < state->added && found.size() < limit; ++number) {
+    const WireEntry& entry = state->entries[number - before_first];
+    if (wanted(entry)) found.push_back(entry);
+  }
+  return found;
+}
+
+Tally WireLog::tally() const {
+  auto state = state_.lock();
+  Tally tally = state->forgotten;
+  for (const auto& entry : state->entries) tally.add(entry);
+  return tally;
+}
+
 std::uint64_t WireLog::size() const {
   return state_.lock()->added;
 }
@@ -70,6 +99,7 @@ void WireLog::clear() {
   auto state = state_.lock();
   state->entries.clear();
   state->added = 0;
+  state->forgotten = {};
 }
 
 }  // namespace onceproof::fakes

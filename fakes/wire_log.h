@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "base/clock.h"
 #include "base/guarded.h"
 #include "base/json.h"
+#include "fakes/tally.h"
 
 namespace onceproof::fakes {
 
@@ -58,6 +60,7 @@ struct WireEntry {
 };
 
 std::string_view to_text(Disposition disposition);
+std::optional<Disposition> parse_disposition(std::string_view text);
 Json to_json(const WireEntry& entry, MonotonicTime start);  // times as ms since `start`
 
 class WireLog {
@@ -76,6 +79,11 @@ class WireLog {
   }
   // Oldest first; at most `limit` of those whose number is greater than `after`.
   std::vector<WireEntry> entries(std::uint64_t after = 0, std::size_t limit = kKept) const;
+  // The same of those that are `wanted`, which is called under the lock.
+  std::vector<WireEntry> entries(std::uint64_t after, std::size_t limit,
+                                 const std::function<bool(const WireEntry&)>& wanted) const;
+  // Over all that were ever added since the last clear(), forgotten ones included.
+  Tally tally() const;
   // How many were ever added.
   std::uint64_t size() const;
   void clear();
@@ -84,6 +92,7 @@ class WireLog {
   struct State {
     std::deque<WireEntry> entries;
     std::uint64_t added = 0;
+    Tally forgotten;
   };
   mutable Guarded<State> state_;
 };

@@ -64,6 +64,15 @@ void Engine::heal() {
   }
 }
 
+Result<void> Engine::remove(std::string_view name) {
+  auto state = state_.lock();
+  const auto gone = std::erase_if(
+      state->records, [&](const FaultRecord& record) { return record.fault.name == name; });
+  if (gone > 0) return {};
+  return fail(ErrorCode::not_found,
+              fmt::format("there is no fault named '{}'", escape_terminal(name)));
+}
+
 void Engine::reset() {
   state_.lock()->records.clear();
 }

@@ -51,6 +51,8 @@ class Engine {
   Result<std::string> arm(Fault fault);
   // No fault that is armed now fires after this; the records stay. One armed later is live.
   void heal();
+  // Forgets one fault and its firings; its name is free again. Errors: not_found.
+  Result<void> remove(std::string_view name);
   // Forgets everything.
   void reset();
 
