@@ -231,9 +231,11 @@ faults::HttpReply AdminApi::list_effects(const faults::HttpRequest&) {
   for (const auto& effect : *effects) {
     list.push_back({{"id", effect.id},
                     {"service", effect.service},
+                    {"kind", effect.kind},
                     {"business_ref", effect.business_ref},
                     {"key", effect.key},
                     {"reference", effect.reference},
+                    {"parent", effect.parent},
                     {"params", effect.params},
                     {"request", effect.request},
                     {"committed_at", to_rfc3339(effect.committed_at_civil)}});

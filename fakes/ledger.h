@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -19,12 +20,14 @@
 namespace onceproof::fakes {
 
 struct Effect {
-  std::string id;             // "pay_000001": the external id
-  std::string service;        // "payments"
-  std::string business_ref;   // what it is about: the order id. Effects are counted by this.
-  std::string key;            // the operation key as it travelled; empty: none
-  std::string reference;      // the client's reference field; empty: none
-  Json params;                // the request's body, as received
+  std::string id;            // "pay_000001": the external id, its kind's first three letters first
+  std::string service;       // "payments"
+  std::string kind;          // "payment", "refund", "cancel", "email", "application"
+  std::string business_ref;  // what it is about: the order id. Effects are counted by this.
+  std::string key;           // the operation key as it travelled; empty: none
+  std::string reference;     // the client's reference field; empty: none
+  std::string parent;  // id of the effect that this one changes (a refund's payment), or empty
+  Json params;         // the request's body, as received
   std::uint64_t request = 0;  // number of the request in the wire log
   MonotonicTime committed_at;
   CivilTime committed_at_civil;
@@ -39,35 +42,59 @@ struct StoredKey {
   MonotonicTime first_seen_at;
 };
 
+enum class FindBy { id, key, reference, parent, business_ref };
+
+struct Query {
+  std::string kind;  // empty: any
+  FindBy by = FindBy::id;
+  std::string value;  // empty: finds nothing
+};
+
 class Ledger {
  public:
+  // What is committed so far, for who decides inside a transaction what to commit.
+  class View {
+   public:
+    // Oldest first.
+    Result<std::vector<Effect>> find(const Query& query) { return ledger_.select(query); }
+
+   private:
+    friend class Ledger;
+    explicit View(Ledger& ledger) : ledger_(ledger) {}
+    Ledger& ledger_;
+  };
+
   // `path` may be ":memory:". Errors: those of Database::open.
   static Result<std::unique_ptr<Ledger>> open(const std::filesystem::path& path,
                                               Durability durability, Clock& clock);
 
-  // One transaction: the effect's row and, if given, the answer stored for its key; `make_answer`
-  // makes that answer from the effect as it is committed (id and times filled).
-  template <typename MakeAnswer>
-  Result<Effect> commit(Effect effect, MakeAnswer&& make_answer) {
+  // One transaction. `plan`: Result<std::vector<Effect>>(View&), what is to be committed in view of
+  // what is; it may be nothing. `make_answer`: std::optional<StoredKey>(const
+  // std::vector<Effect>&), the answer to keep for the request's key, from the effects as they are
+  // committed (ids and times filled). Returns those effects.
+  template <typename Plan, typename MakeAnswer>
+  Result<std::vector<Effect>> commit(Plan&& plan, MakeAnswer&& make_answer) {
     const std::scoped_lock lock(mutex_);
     auto transaction = Transaction::begin(database_);
     if (!transaction) return tl::unexpected(transaction.error());
-    auto committed = insert(std::move(effect));
-    if (!committed) return committed;
-    const std::optional<StoredKey> stored = make_answer(*committed);
+    View view(*this);
+    Result<std::vector<Effect>> effects = plan(view);
+    if (!effects) return effects;
+    for (auto& effect : *effects) {
+      if (auto done = insert(effect); !done) return tl::unexpected(done.error());
+    }
+    const std::optional<StoredKey> stored = make_answer(std::as_const(*effects));
     if (stored) {
       if (auto done = put_key(*stored); !done) return tl::unexpected(done.error());
     }
     if (auto done = transaction->commit(); !done) return tl::unexpected(done.error());
-    return committed;
+    return effects;
   }
 
   // Oldest first.
   Result<std::vector<Effect>> effects();
   Result<std::uint64_t> count();
-  Result<std::vector<Effect>> find_by_id(std::string_view id);
-  Result<std::vector<Effect>> find_by_reference(std::string_view reference);
-  Result<std::vector<Effect>> find_by_key(std::string_view key);
+  Result<std::vector<Effect>> find(const Query& query);
 
   Result<std::optional<StoredKey>> find_key(std::string_view key);
   Result<void> store_key(const StoredKey& stored);
@@ -76,9 +103,10 @@ class Ledger {
 
  private:
   Ledger(Database database, Clock& clock);
-  Result<Effect> insert(Effect effect);
+  Result<void> insert(Effect& effect);
   Result<void> put_key(const StoredKey& stored);
-  Result<std::vector<Effect>> select(std::string_view where, std::string_view value);
+  Result<std::vector<Effect>> select(const Query& query);
+  Result<std::vector<Effect>> read_rows(Statement& statement);
   std::int64_t to_stored(MonotonicTime time) const;
   MonotonicTime from_stored(std::int64_t nanoseconds) const;
 

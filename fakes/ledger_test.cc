@@ -10,6 +10,7 @@ namespace {
 Effect payment(const std::string& order, const std::string& key = "") {
   Effect effect;
   effect.service = "payments";
+  effect.kind = "payment";
   effect.business_ref = order;
   effect.key = key;
   effect.reference = key;
@@ -18,23 +19,60 @@ Effect payment(const std::string& order, const std::string& key = "") {
   return effect;
 }
 
-std::optional<StoredKey> no_key(const Effect&) {
+std::optional<StoredKey> no_key(const std::vector<Effect>&) {
   return std::nullopt;
+}
+
+auto planned(std::vector<Effect> effects) {
+  return [effects = std::move(effects)](Ledger::View&) -> Result<std::vector<Effect>> {
+    return effects;
+  };
+}
+
+// The id of the first.
+std::string commit(Ledger& ledger, std::vector<Effect> effects) {
+  return ledger.commit(planned(std::move(effects)), no_key).value().at(0).id;
 }
 
 TEST(LedgerTest, IdsAreGivenInOrderAndFoundAgain) {
   VirtualClock clock;
   const auto ledger = Ledger::open(":memory:", Durability::fast, clock);
   ASSERT_TRUE(ledger.has_value());
-  EXPECT_EQ((*ledger)->commit(payment("817", "k1"), no_key)->id, "pay_000001");
-  EXPECT_EQ((*ledger)->commit(payment("818", "k2"), no_key)->id, "pay_000002");
-  EXPECT_EQ((*ledger)->find_by_id("pay_000002")->at(0).business_ref, "818");
-  EXPECT_EQ((*ledger)->find_by_key("k1")->at(0).id, "pay_000001");
-  EXPECT_EQ((*ledger)->find_by_reference("k2")->size(), 1U);
-  EXPECT_TRUE((*ledger)->find_by_reference("k3")->empty());
-  EXPECT_TRUE((*ledger)->find_by_key("")->empty()) << "no key is no key";
+  EXPECT_EQ(commit(**ledger, {payment("817", "k1")}), "pay_000001");
+  EXPECT_EQ(commit(**ledger, {payment("818", "k2")}), "pay_000002");
+  EXPECT_EQ((*ledger)->find({"", FindBy::id, "pay_000002"})->at(0).business_ref, "818");
+  EXPECT_EQ((*ledger)->find({"payment", FindBy::key, "k1"})->at(0).id, "pay_000001");
+  EXPECT_EQ((*ledger)->find({"", FindBy::reference, "k2"})->size(), 1U);
+  EXPECT_TRUE((*ledger)->find({"", FindBy::reference, "k3"})->empty());
+  EXPECT_TRUE((*ledger)->find({"", FindBy::key, ""})->empty()) << "no key is no key";
+  EXPECT_TRUE((*ledger)->find({"refund", FindBy::key, "k1"})->empty());
+  for (const auto* id : {"ref_000001", "pay_1", "pay_0000001", "pay_", "1", "_", "pay_000001x"}) {
+    EXPECT_TRUE((*ledger)->find({"", FindBy::id, id})->empty()) << id;
+  }
   ASSERT_TRUE((*ledger)->clear().has_value());
-  EXPECT_EQ((*ledger)->commit(payment("819"), no_key)->id, "pay_000001");
+  EXPECT_EQ(commit(**ledger, {payment("819")}), "pay_000001");
+}
+
+// Two refunds of one payment at once: the second sees the first, also if it is not answered yet.
+TEST(LedgerTest, APlanSeesWhatIsCommittedAndMayRefuse) {
+  VirtualClock clock;
+  const auto ledger = Ledger::open(":memory:", Durability::fast, clock);
+  ASSERT_TRUE(ledger.has_value());
+  commit(**ledger, {payment("817"), payment("818")});
+  EXPECT_EQ((*ledger)->count(), 2U);
+  Effect refund;
+  refund.kind = "refund";
+  refund.parent = "pay_000001";
+  refund.params = Json::object();
+  const auto once = [&](Ledger::View& past) -> Result<std::vector<Effect>> {
+    const auto earlier = past.find({"refund", FindBy::parent, "pay_000001"});
+    if (!earlier) return tl::unexpected(earlier.error());
+    if (!earlier->empty()) return std::vector<Effect>{};
+    return std::vector<Effect>{refund};
+  };
+  EXPECT_EQ((*ledger)->commit(once, no_key)->at(0).id, "ref_000003");
+  EXPECT_TRUE((*ledger)->commit(once, no_key)->empty());
+  EXPECT_EQ((*ledger)->count(), 3U);
 }
 
 TEST(LedgerTest, AnEffectAndItsStoredAnswerSurviveTheProcess) {
@@ -46,10 +84,11 @@ TEST(LedgerTest, AnEffectAndItsStoredAnswerSurviveTheProcess) {
   {
     const auto ledger = Ledger::open(path, Durability::full, clock);
     ASSERT_TRUE(ledger.has_value());
-    const auto stored = (*ledger)->commit(payment("817", "k1"), [&](const Effect& made) {
-      return std::optional(
-          StoredKey{"k1", "f", 201, "{\"id\":\"" + made.id + "\"}", clock.monotonic()});
-    });
+    const auto stored =
+        (*ledger)->commit(planned({payment("817", "k1")}), [&](const std::vector<Effect>& made) {
+          return std::optional(
+              StoredKey{"k1", "f", 201, "{\"id\":\"" + made[0].id + "\"}", clock.monotonic()});
+        });
     ASSERT_TRUE(stored.has_value()) << stored.error().message;
   }
   VirtualClock later;  // another process: its monotonic clock begins anew

@@ -85,8 +85,9 @@ void read_lookup(const faults::HttpRequest& request, const Profile& profile, Rea
         faults::error_reply(400, "invalid_query", fmt::format("ask for {}?{}=...", kPath, wanted));
     return;
   }
-  reading.by = profile.lookup;
   (by_key ? reading.key : reading.reference) = query->second;
+  reading.query = {
+      .kind = "payment", .by = by_key ? FindBy::key : FindBy::reference, .value = query->second};
 }
 
 Json to_payment(const Effect& effect) {
@@ -112,6 +113,7 @@ Reading Payments::read(const faults::HttpRequest& request, std::string_view path
   }
   if (collection && request.method == "POST") {
     reading.route = "create";
+    reading.work = Work::write;
     reading.key = request.header("idempotency-key");
     read_create(request, reading);
   } else if (request.method == "GET" && profile.lookup == LookupBy::none) {
@@ -120,9 +122,13 @@ Reading Payments::read(const faults::HttpRequest& request, std::string_view path
                                           "this provider cannot be asked what it has done");
   } else if (request.method == "GET" && item) {
     reading.route = "get";
-    reading.id = path.substr(kPath.size() + 1);
+    reading.work = Work::read;
+    reading.one = true;
+    reading.query = {
+        .kind = "payment", .by = FindBy::id, .value = std::string(path.substr(kPath.size() + 1))};
   } else if (request.method == "GET") {
     reading.route = "lookup";
+    reading.work = Work::read;
     read_lookup(request, profile, reading);
   } else {
     reading.route = "other";
@@ -132,18 +138,32 @@ Reading Payments::read(const faults::HttpRequest& request, std::string_view path
   return reading;
 }
 
-faults::HttpReply Payments::created(const Effect& effect) const {
-  return {.status = 201, .body = to_line(to_payment(effect))};
+Result<Plan> Payments::plan(const Reading& reading, Ledger::View&) const {
+  Effect effect;
+  effect.kind = "payment";
+  effect.business_ref = reading.business_ref;
+  effect.reference = reading.reference;
+  effect.params = reading.params;
+  return Plan{.effects = {std::move(effect)}, .reply = {}};
 }
 
-faults::HttpReply Payments::one(const Effect& effect) const {
-  return {.status = 200, .body = to_line(to_payment(effect))};
+faults::HttpReply Payments::made(const Reading&, const std::vector<Effect>& made) const {
+  return {.status = 201, .body = to_line(to_payment(made.front()))};
 }
 
-faults::HttpReply Payments::list(const std::vector<Effect>& effects) const {
+faults::HttpReply Payments::one(const Reading&, const Found& found) const {
+  return {.status = 200, .body = to_line(to_payment(found.effect))};
+}
+
+faults::HttpReply Payments::list(const Reading&, const std::vector<Found>& found,
+                                 bool has_more) const {
   Json data = Json::array();
-  for (const auto& effect : effects) data.push_back(to_payment(effect));
-  return {.status = 200, .body = to_line(Json{{"data", std::move(data)}, {"has_more", false}})};
+  for (const auto& one : found) data.push_back(to_payment(one.effect));
+  return {.status = 200, .body = to_line(Json{{"data", std::move(data)}, {"has_more", has_more}})};
+}
+
+faults::HttpReply Payments::missing(const Reading&) const {
+  return faults::error_reply(404, "not_found", "there is no such payment");
 }
 
 }  // namespace onceproof::fakes

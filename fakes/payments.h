@@ -10,9 +10,12 @@ class Payments final : public Service {
   std::string_view name() const override { return "payments"; }
   Reading read(const faults::HttpRequest& request, std::string_view path,
                const Profile& profile) const override;
-  faults::HttpReply created(const Effect& effect) const override;
-  faults::HttpReply one(const Effect& effect) const override;
-  faults::HttpReply list(const std::vector<Effect>& effects) const override;
+  Result<Plan> plan(const Reading& reading, Ledger::View& past) const override;
+  faults::HttpReply made(const Reading& reading, const std::vector<Effect>& made) const override;
+  faults::HttpReply one(const Reading& reading, const Found& found) const override;
+  faults::HttpReply list(const Reading& reading, const std::vector<Found>& found,
+                         bool has_more) const override;
+  faults::HttpReply missing(const Reading& reading) const override;
 };
 
 }  // namespace onceproof::fakes

@@ -77,7 +77,7 @@ TEST_F(PaymentsTest, KeyedReplaysTheFirstAnswerWithAMarker) {
   EXPECT_NE(again.find("Idempotent-Replayed: true"), std::string::npos);
   EXPECT_EQ(effects(), 1U);
   EXPECT_EQ(last_entry().disposition, Disposition::replayed);
-  EXPECT_EQ(last_entry().effect_id, "pay_000001");
+  EXPECT_EQ(last_entry().effect_ids, std::vector<std::string>{"pay_000001"});
 }
 
 TEST_F(PaymentsTest, KeyedRefusesAnotherBodyUnderTheKey) {

@@ -7,6 +7,8 @@
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "fakes/lookup.h"
+#include "fakes/request_faults.h"
 
 namespace onceproof::fakes {
 namespace {
@@ -22,12 +24,18 @@ std::pair<std::string, std::string_view> split_worker(std::string_view path) {
   return {std::string(path.substr(1, end - 1)), path.substr(end)};
 }
 
+std::vector<std::string> ids_of(const std::vector<Effect>& effects) {
+  std::vector<std::string> ids;
+  for (const auto& effect : effects) ids.push_back(effect.id);
+  return ids;
+}
+
 class RequestLife {
  public:
   RequestLife(FakeParts& parts, const faults::HttpRequest& request, std::stop_token stop)
       : parts_(parts),
         request_(request),
-        stop_(std::move(stop)),
+        faults_(parts, std::move(stop)),
         received_at_(parts.clock.monotonic()) {}
   ~RequestLife() { leave_key(); }
 
@@ -35,29 +43,24 @@ class RequestLife {
 
  private:
   void read();
+  void know_business_ref();
   void admit();
   void enter_key();
-  void perform();
-  void create();
+  void write();
   void look_up();
   void refuse(faults::HttpReply reply, Disposition disposition);
   void fail();
   void leave_key();
-  std::string business_ref_of_lookup();
-
-  std::optional<faults::Firing> visit(faults::Point point);
-  std::optional<faults::Decision> strike(faults::Point point);
-  faults::Decision answer(faults::HttpReply reply, bool truth);
+  void note_service_time();
 
   FakeParts& parts_;
   const faults::HttpRequest& request_;
-  std::stop_token stop_;
+  RequestFaults faults_;
   MonotonicTime received_at_;
   Reading reading_;
-  faults::RequestFacts facts_;
+  std::uint64_t number_ = 0;  // in the wire log
   std::string fingerprint_;
   bool holds_key_ = false;
-  bool struck_ = false;
   bool answered_ = false;  // reply_ is decided before anything is performed
   faults::HttpReply reply_;
 };
@@ -65,33 +68,28 @@ class RequestLife {
 faults::Decision RequestLife::run() {
   read();
   admit();
-  if (auto decision = strike(faults::Point::request_received)) return std::move(*decision);
-  if (!answered_) perform();
+  if (auto decision = faults_.strike(faults::Point::request_received)) return std::move(*decision);
+  if (!answered_ && reading_.work == Work::write) write();
+  if (!answered_ && reading_.work == Work::read) look_up();
   leave_key();
-  if (!struck_) {
-    const auto took =
-        std::chrono::duration_cast<Milliseconds>(parts_.clock.monotonic() - received_at_);
-    std::int64_t longest = parts_.longest_service_ms;
-    while (took.count() > longest &&
-           !parts_.longest_service_ms.compare_exchange_weak(longest, took.count())) {
-    }
+  if (!faults_.struck()) note_service_time();
+  if (auto decision = faults_.strike(faults::Point::after_commit)) return std::move(*decision);
+  return faults_.answer(std::move(reply_), true);
+}
+
+void RequestLife::note_service_time() {
+  const auto took =
+      std::chrono::duration_cast<Milliseconds>(parts_.clock.monotonic() - received_at_);
+  std::int64_t longest = parts_.longest_service_ms;
+  while (took.count() > longest &&
+         !parts_.longest_service_ms.compare_exchange_weak(longest, took.count())) {
   }
-  if (auto decision = strike(faults::Point::after_commit)) return std::move(*decision);
-  return answer(std::move(reply_), true);
 }
 
 void RequestLife::read() {
   const auto [worker, path] = split_worker(request_.path);
   reading_ = parts_.service.read(request_, path, parts_.profile);
-  if (reading_.route == "create") {
-    auto refs = parts_.known_refs.lock();
-    if (refs->size() > kMaxKnownRefs) refs->clear();
-    for (const auto& name : {reading_.key, reading_.reference}) {
-      if (!name.empty()) (*refs)[name] = reading_.business_ref;
-    }
-  } else {
-    reading_.business_ref = business_ref_of_lookup();
-  }
+  know_business_ref();
   WireEntry entry;
   entry.connection = request_.connection;
   entry.worker = worker;
@@ -107,29 +105,39 @@ void RequestLife::read() {
   entry.reference = reading_.reference;
   entry.params = reading_.params;
   entry.received_at = received_at_;
-  facts_.request = parts_.wire_log.add(std::move(entry));
-  facts_.service = parts_.service.name();
-  facts_.route = reading_.route;
-  facts_.business_ref = reading_.business_ref;
-  facts_.key = reading_.key;
-  facts_.worker = worker;
+  number_ = parts_.wire_log.add(std::move(entry));
+  faults_.facts = {.service = std::string(parts_.service.name()),
+                   .route = reading_.route,
+                   .business_ref = reading_.business_ref,
+                   .key = reading_.key,
+                   .worker = worker,
+                   .request = number_};
 }
 
-std::string RequestLife::business_ref_of_lookup() {
-  if (!reading_.id.empty()) {
-    const auto effects = parts_.ledger.find_by_id(reading_.id);
-    return effects && !effects->empty() ? effects->front().business_ref : std::string();
+// A write says what it is about; a read is about what its key or reference was used for.
+void RequestLife::know_business_ref() {
+  if (reading_.work == Work::write) {
+    auto refs = parts_.known_refs.lock();
+    if (refs->size() > kMaxKnownRefs) refs->clear();
+    for (const auto& name : {reading_.key, reading_.reference}) {
+      if (!name.empty()) (*refs)[name] = reading_.business_ref;
+    }
+  } else if (reading_.query.by == FindBy::id) {
+    const auto effects = parts_.ledger.find(reading_.query);
+    if (effects && !effects->empty()) reading_.business_ref = effects->front().business_ref;
+  } else {
+    auto refs = parts_.known_refs.lock();
+    if (const auto known = refs->find(reading_.query.value); known != refs->end()) {
+      reading_.business_ref = known->second;
+    }
   }
-  auto refs = parts_.known_refs.lock();
-  const auto known = refs->find(reading_.by == LookupBy::key ? reading_.key : reading_.reference);
-  return known == refs->end() ? std::string() : known->second;
 }
 
 void RequestLife::admit() {
   if (reading_.refusal) {
     // A refused lookup proves nothing; a refused create proves that nothing was created.
     refuse(std::move(*reading_.refusal), Disposition::rejected);
-  } else if (reading_.route == "create" && parts_.profile.key_dedup && !reading_.key.empty()) {
+  } else if (reading_.work == Work::write && parts_.profile.key_dedup && !reading_.key.empty()) {
     enter_key();
   }
   if (!answered_ && !holds_key_ && reading_.declined) {
@@ -142,22 +150,17 @@ void RequestLife::enter_key() {
                                    parts_.profile.dedup_window, received_at_);
   if (!entered) return fail();
   if (std::holds_alternative<KeyGate::Mismatch>(*entered)) {
-    refuse(faults::error_reply(422, "idempotency_mismatch",
-                               "this Idempotency-Key was used with another body"),
-           Disposition::mismatch);
+    refuse(parts_.service.refuse_key(reading_, KeyProblem::mismatch), Disposition::mismatch);
   } else if (std::holds_alternative<KeyGate::InFlight>(*entered)) {
-    refuse(faults::error_reply(409, "idempotency_in_flight",
-                               "the first request with this Idempotency-Key has not ended"),
-           Disposition::in_flight);
+    refuse(parts_.service.refuse_key(reading_, KeyProblem::in_flight), Disposition::in_flight);
   } else if (const auto* stored = std::get_if<StoredKey>(&*entered)) {
     refuse({.status = stored->status,
             .body = stored->body,
             .headers = {{"Idempotent-Replayed", "true"}}},
            Disposition::replayed);
-    const auto effects = parts_.ledger.find_by_key(reading_.key);
-    if (effects && !effects->empty()) {
-      parts_.wire_log.update(facts_.request,
-                             [&](WireEntry& e) { e.effect_id = effects->front().id; });
+    if (const auto effects =
+            parts_.ledger.find({.kind = "", .by = FindBy::key, .value = reading_.key})) {
+      parts_.wire_log.update(number_, [&](WireEntry& e) { e.effect_ids = ids_of(*effects); });
     }
   } else {
     holds_key_ = true;
@@ -167,7 +170,7 @@ void RequestLife::enter_key() {
 void RequestLife::refuse(faults::HttpReply reply, Disposition disposition) {
   reply_ = std::move(reply);
   answered_ = true;
-  parts_.wire_log.update(facts_.request, [&](WireEntry& e) { e.disposition = disposition; });
+  parts_.wire_log.update(number_, [&](WireEntry& e) { e.disposition = disposition; });
 }
 
 void RequestLife::fail() {
@@ -180,160 +183,55 @@ void RequestLife::leave_key() {
   holds_key_ = false;
 }
 
-void RequestLife::perform() {
-  if (reading_.route == "create") {
-    create();
-  } else {
-    look_up();
-  }
-}
-
-void RequestLife::create() {
+void RequestLife::write() {
   const auto stored_as = [&](const faults::HttpReply& reply) -> std::optional<StoredKey> {
     if (!holds_key_) return std::nullopt;
     return StoredKey{reading_.key, fingerprint_, reply.status, reply.body, received_at_};
   };
   if (reading_.declined) {
-    if (auto stored = parts_.ledger.store_key(*stored_as(*reading_.declined)); !stored)
+    if (auto stored = parts_.ledger.store_key(*stored_as(*reading_.declined)); !stored) {
       return fail();
+    }
     return refuse(std::move(*reading_.declined), Disposition::rejected);
   }
-  Effect effect;
-  effect.service = parts_.service.name();
-  effect.business_ref = reading_.business_ref;
-  effect.key = reading_.key;
-  effect.reference = reading_.reference;
-  effect.params = reading_.params;
-  effect.request = facts_.request;
-  const auto committed = parts_.ledger.commit(std::move(effect), [&](const Effect& made) {
-    reply_ = parts_.service.created(made);
+  const auto plan = [&](Ledger::View& past) -> Result<std::vector<Effect>> {
+    auto planned = parts_.service.plan(reading_, past);
+    if (!planned) return tl::unexpected(planned.error());
+    if (planned->reply) reply_ = std::move(*planned->reply);
+    for (auto& effect : planned->effects) {
+      effect.service = parts_.service.name();
+      effect.key = reading_.key;
+      effect.request = number_;
+    }
+    return std::move(planned->effects);
+  };
+  const auto committed = parts_.ledger.commit(plan, [&](const std::vector<Effect>& made) {
+    if (!made.empty()) reply_ = parts_.service.made(reading_, made);
     return stored_as(reply_);
   });
   if (!committed) return fail();
-  parts_.wire_log.update(facts_.request, [&](WireEntry& e) {
-    e.disposition = Disposition::created;
-    e.committed_at = committed->committed_at;
-    e.effect_id = committed->id;
+  parts_.wire_log.update(number_, [&](WireEntry& e) {
+    e.disposition = committed->empty() ? Disposition::rejected : Disposition::created;
+    e.effect_ids = ids_of(*committed);
+    if (!committed->empty()) e.committed_at = committed->back().committed_at;
   });
 }
 
 void RequestLife::look_up() {
-  const bool item = reading_.route == "get";
-  auto found = item                           ? parts_.ledger.find_by_id(reading_.id)
-               : reading_.by == LookupBy::key ? parts_.ledger.find_by_key(reading_.key)
-                                              : parts_.ledger.find_by_reference(reading_.reference);
-  if (!found) return fail();
-  const auto now = parts_.clock.monotonic();
-  std::erase_if(*found, [&](const Effect& effect) {
-    return now < effect.committed_at + parts_.profile.index_delay;
+  const auto page =
+      fakes::look_up(reading_.query, parts_.profile, parts_.ledger, parts_.clock.monotonic());
+  if (!page) return fail();
+  const bool none = page->found.empty();
+  refuse(!reading_.one ? parts_.service.list(reading_, page->found, page->has_more)
+         : none        ? parts_.service.missing(reading_)
+                       : parts_.service.one(reading_, page->found.front()),
+         none ? Disposition::not_found : Disposition::found);
+  parts_.wire_log.update(number_, [&](WireEntry& e) {
+    for (const auto& found : page->found) e.effect_ids.push_back(found.effect.id);
   });
-  if (found->empty() && item) {
-    return refuse(faults::error_reply(404, "not_found", "there is no such payment"),
-                  Disposition::not_found);
-  }
-  refuse(item ? parts_.service.one(found->front()) : parts_.service.list(*found),
-         found->empty() ? Disposition::not_found : Disposition::found);
-  if (found->empty()) return;
-  parts_.wire_log.update(facts_.request, [&](WireEntry& e) { e.effect_id = found->front().id; });
-}
-
-std::optional<faults::Firing> RequestLife::visit(faults::Point point) {
-  auto firing = parts_.faults.visit(point, facts_);
-  if (firing) {
-    parts_.wire_log.update(facts_.request, [&](WireEntry& e) {
-      if (e.fault.empty()) e.fault = firing->fault;
-    });
-  }
-  return firing;
-}
-
-// What a fault makes of the request; nullopt: it goes on.
-std::optional<faults::Decision> RequestLife::strike(faults::Point point) {
-  auto firing = visit(point);
-  if (!firing) return std::nullopt;
-  struck_ = true;
-  faults::Decision decision;
-  switch (firing->action.kind) {
-    case faults::ActionKind::delay:
-      if (parts_.clock.wait_for(firing->action.duration, stop_)) return std::nullopt;
-      decision.ending = faults::Ending::close;  // the fake stops
-      return decision;
-    case faults::ActionKind::status:
-      return answer({.status = firing->action.status,
-                     .body = std::move(firing->action.body),
-                     .content_type = std::move(firing->action.content_type)},
-                    false);
-    case faults::ActionKind::kill:
-      if (parts_.kill_worker && !facts_.worker.empty()) parts_.kill_worker(facts_.worker);
-      [[fallthrough]];
-    case faults::ActionKind::close:
-      decision.ending = faults::Ending::close;
-      return decision;
-    case faults::ActionKind::reset:
-      decision.ending = faults::Ending::reset;
-      return decision;
-    case faults::ActionKind::hang:
-      decision.ending = faults::Ending::hang;
-      return decision;
-  }
-  return decision;
-}
-
-// `truth`: the reply is the fake's own, not a fault's. The callbacks outlive this object; the parts
-// outlive them.
-faults::Decision RequestLife::answer(faults::HttpReply reply, bool truth) {
-  faults::Decision decision;
-  decision.before_last_byte = [&parts = parts_, facts = facts_, truth, status = reply.status] {
-    const auto now = parts.clock.monotonic();
-    const auto firing = parts.faults.visit(faults::Point::response_sent, facts);
-    parts.wire_log.update(facts.request, [&](WireEntry& e) {
-      e.status = status;
-      e.responded_at = now;
-      e.delivered = truth;
-      if (firing && e.fault.empty()) e.fault = firing->fault;
-    });
-    faults::AfterReply after;
-    if (!firing) return after;
-    after.ending = firing->action.kind == faults::ActionKind::reset ? faults::Ending::reset
-                                                                    : faults::Ending::close;
-    if (firing->action.kind == faults::ActionKind::kill && parts.kill_worker &&
-        !facts.worker.empty()) {
-      after.action = [&parts, worker = facts.worker] { parts.kill_worker(worker); };
-    }
-    return after;
-  };
-  decision.on_broken = [&parts = parts_, request = facts_.request](std::size_t) {
-    parts.wire_log.update(request, [](WireEntry& e) {
-      e.responded_at.reset();
-      e.delivered = false;
-    });
-  };
-  decision.reply = std::move(reply);
-  return decision;
 }
 
 }  // namespace
-
-Result<KeyGate::Entry> KeyGate::enter(const std::string& key, const std::string& fingerprint,
-                                      Ledger& ledger, Milliseconds window, MonotonicTime now) {
-  auto in_flight = in_flight_.lock();
-  if (const auto first = in_flight->find(key); first != in_flight->end()) {
-    if (first->second != fingerprint) return Entry{Mismatch{}};
-    return Entry{InFlight{}};
-  }
-  auto stored = ledger.find_key(key);
-  if (!stored) return tl::unexpected(stored.error());
-  if (*stored && now < (*stored)->first_seen_at + window) {
-    if ((*stored)->fingerprint != fingerprint) return Entry{Mismatch{}};
-    return Entry{std::move(**stored)};
-  }
-  (*in_flight)[key] = fingerprint;
-  return Entry{Fresh{}};
-}
-
-void KeyGate::leave(const std::string& key) {
-  in_flight_.lock()->erase(key);
-}
 
 faults::Decision serve_request(FakeParts& parts, const faults::HttpRequest& request,
                                std::stop_token stop) {

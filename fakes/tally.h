@@ -1,5 +1,6 @@
-// What a wire log comes to in numbers: for the metrics. Invariant: only what is decided is counted,
-// so no count ever falls, also when the log forgets its oldest entries.
+// What a wire log comes to in numbers: for the metrics. Only what is decided is counted, also of
+// entries that the log has forgotten; a reply that breaks after its last byte was due is taken
+// back.
 #pragma once
 
 #include <array>

@@ -48,7 +48,7 @@ Json to_json(const WireEntry& entry, MonotonicTime start) {
           {"disposition", to_text(entry.disposition)},
           {"delivered", entry.delivered},
           {"fault", entry.fault},
-          {"effect_id", entry.effect_id}};
+          {"effect_ids", entry.effect_ids}};
 }
 
 std::uint64_t WireLog::add(WireEntry entry) {

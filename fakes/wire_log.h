@@ -52,11 +52,11 @@ struct WireEntry {
   std::optional<MonotonicTime> responded_at;  // the last byte was handed to the socket
   int status = 0;                             // sent to the client; 0: no status line was sent
   Disposition disposition = Disposition::pending;
-  bool delivered = false;   // the fake's true answer was written whole: no fault replaced or cut it
-  std::string fault;        // name of the fault that struck; empty: none
-  std::string effect_id;    // created, replayed, found (the first)
-  int upstream_status = 0;  // a fault proxy's: what its upstream answered; 0: nothing
-  std::string note;         // a fault proxy's: what else is worth saying
+  bool delivered = false;  // the fake's true answer was written whole: no fault replaced or cut it
+  std::string fault;       // name of the fault that struck; empty: none
+  std::vector<std::string> effect_ids;  // created, replayed, found
+  int upstream_status = 0;              // a fault proxy's: what its upstream answered; 0: nothing
+  std::string note;                     // a fault proxy's: what else is worth saying
 };
 
 std::string_view to_text(Disposition disposition);

@@ -51,7 +51,7 @@ void add_story(scenarios::CellResult& cell) {
   entry.key = "op_1";
   entry.received_at = at(1'015);
   entry.committed_at = at(1'016);
-  entry.effect_id = "pay_000001";
+  entry.effect_ids = {"pay_000001"};
   history.wire.push_back(entry);
   faults::FaultRecord fault;
   fault.fault.name = "fault-1";

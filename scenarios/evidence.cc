@@ -1,6 +1,7 @@
 #include "scenarios/evidence.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -176,7 +177,7 @@ std::string Evidence::describe(const fakes::WireEntry& entry) const {
     text += ", reference " + escape_terminal(entry.reference);
   }
   text += fmt::format(", at {}: {}", at(entry.received_at), fakes::to_text(entry.disposition));
-  if (!entry.effect_id.empty()) text += " " + entry.effect_id;
+  if (!entry.effect_ids.empty()) text += fmt::format(" {}", fmt::join(entry.effect_ids, ", "));
   if (!entry.fault.empty()) text += ", struck by " + escape_terminal(entry.fault);
   if (!entry.delivered) {
     text +=

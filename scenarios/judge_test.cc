@@ -85,7 +85,7 @@ class Story {
       effect.params = entry.params;
       effect.request = entry.number;
       effect.committed_at = at(when + 1);
-      entry.effect_id = effect.id;
+      entry.effect_ids = {effect.id};
       entry.committed_at = effect.committed_at;
       history.effects.push_back(effect);
     }

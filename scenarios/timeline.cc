@@ -1,6 +1,7 @@
 #include "scenarios/timeline.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -86,7 +87,8 @@ class TimelineMaker {
     add(entry.received_at, Lane::provider, std::move(text), entry.number);
     if (entry.committed_at) {
       add(*entry.committed_at, Lane::ledger,
-          fmt::format("effect {} is committed (request {})", entry.effect_id, entry.number),
+          fmt::format("effect {} is committed (request {})", fmt::join(entry.effect_ids, ", "),
+                      entry.number),
           entry.number);
     }
     if (!entry.responded_at) return;

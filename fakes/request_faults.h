@@ -1,0 +1,34 @@
+// The faults that meet one request at its points, and how its exchange ends.
+// Invariant: every strike is in the engine's records and in the request's entry of the wire log.
+#pragma once
+
+#include <optional>
+#include <stop_token>
+
+#include "fakes/fake_parts.h"
+
+namespace onceproof::fakes {
+
+class RequestFaults {
+ public:
+  RequestFaults(FakeParts& parts, std::stop_token stop) : parts_(parts), stop_(std::move(stop)) {}
+
+  // Of the request, as soon as they are known; before the first strike.
+  faults::RequestFacts facts;
+
+  // What a fault makes of the request here; nullopt: it goes on. Blocks as long as a delay says.
+  std::optional<faults::Decision> strike(faults::Point point);
+  // `truth`: the reply is the fake's own, not a fault's. What it returns outlives this object, not
+  // the parts.
+  faults::Decision answer(faults::HttpReply reply, bool truth);
+  bool struck() const { return struck_; }
+
+ private:
+  std::optional<faults::Firing> visit(faults::Point point);
+
+  FakeParts& parts_;
+  const std::stop_token stop_;
+  bool struck_ = false;
+};
+
+}  // namespace onceproof::fakes
