@@ -77,6 +77,7 @@ TEST_F(CliTest, WhatCannotBeUsedIsExitCodeTwoAndOneSentence) {
   expect_unusable({"serve", "--profile", "keyd"}, "there are: keyed");
   expect_unusable({"serve", "--ledger", "/proc/nowhere/l.db"}, "/proc/nowhere/l.db");
   expect_unusable({"serve", "--bind", "0.0.0.0"}, "token");
+  expect_unusable({"serve", "--fault", "*.*@nowhere close"}, "column 5: unknown point 'nowhere'");
   expect_unusable({}, "subcommand");
 }
 

@@ -98,6 +98,9 @@ CLI::App* add_serve(CLI::App& app, ServeArgs& args) {
       ->capture_default_str();
   serve->add_option("--ledger", args.ledger,
                     "SQLite file that keeps the effects; default: in memory");
+  serve->add_option("--fault", args.faults,
+                    "arm a fault, such as 'payments.create@after_commit 1*close' (docs/faults.md); "
+                    "may be repeated");
   return serve;
 }
 

@@ -54,6 +54,7 @@ struct ServeArgs {
   int port = 0;
   int admin_port = 0;
   std::filesystem::path ledger = ":memory:";
+  std::vector<std::string> faults;
 };
 
 struct PolicyArgs {  // policy check

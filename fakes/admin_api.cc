@@ -308,17 +308,10 @@ faults::HttpReply AdminApi::arm_faults(const faults::HttpRequest& request) {
     if (!fault) return error_for(fault.error());
     faults.push_back(std::move(*fault));
   }
-  std::vector<std::string> names;
-  for (auto& fault : faults) {
-    auto name = host_.faults().arm(std::move(fault));
-    if (!name) {
-      for (const auto& armed : names) (void)host_.faults().remove(armed);
-      return error_for(name.error());
-    }
-    names.push_back(std::move(*name));
-  }
-  if (!body->is_array()) return json_reply(201, {{"name", names.front()}});
-  return json_reply(201, {{"names", names}});
+  const auto names = host_.faults().arm(std::move(faults));
+  if (!names) return error_for(names.error());
+  if (!body->is_array()) return json_reply(201, {{"name", names->front()}});
+  return json_reply(201, {{"names", *names}});
 }
 
 }  // namespace onceproof::fakes

@@ -77,6 +77,20 @@ TEST_F(AdminApiTest, ArmsListsAndHealsFaults) {
   EXPECT_EQ(net::status_of(send("POST", "/faults", "{")), 400);
 }
 
+TEST_F(AdminApiTest, AFaultMayBeALineOfText) {
+  start();
+  const auto armed = send("POST", "/faults", R"({"text":"payments.create@after_commit 2*close"})");
+  EXPECT_EQ(net::status_of(armed), 201) << armed;
+  const auto records = host_->faults().records();
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(faults::to_text(records[0].fault), "payments.create@after_commit name=fault-1 2*close");
+  const auto wrong =
+      send("POST", "/faults", R"([{"text":"*.*@after_commit close"},{"text":"*.*@x close"}])");
+  EXPECT_EQ(net::status_of(wrong), 400);
+  EXPECT_NE(wrong.find("column 5: unknown point 'x'"), std::string::npos) << wrong;
+  EXPECT_EQ(host_->faults().records().size(), 1U);
+}
+
 TEST_F(AdminApiTest, RefusesWebPagesAndUnknownRoutes) {
   start();
   EXPECT_EQ(net::status_of(send("GET", "/health")), 200);

@@ -1,6 +1,14 @@
 #include "fakes/request_faults.h"
 
 namespace onceproof::fakes {
+namespace {
+
+std::vector<std::pair<std::string, std::string>> retry_after(const faults::Action& action) {
+  if (action.duration <= Milliseconds{0}) return {};
+  return {{"Retry-After", faults::retry_after_text(action)}};
+}
+
+}  // namespace
 
 std::optional<faults::Firing> RequestFaults::visit(faults::Point point) {
   auto firing = parts_.faults.visit(point, facts);
@@ -25,7 +33,8 @@ std::optional<faults::Decision> RequestFaults::strike(faults::Point point) {
     case faults::ActionKind::status:
       return answer({.status = firing->action.status,
                      .body = std::move(firing->action.body),
-                     .content_type = std::move(firing->action.content_type)},
+                     .content_type = std::move(firing->action.content_type),
+                     .headers = retry_after(firing->action)},
                     false);
     case faults::ActionKind::kill:
       if (parts_.kill_worker && !facts.worker.empty()) parts_.kill_worker(facts.worker);

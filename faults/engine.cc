@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 
@@ -24,7 +25,13 @@ bool fits(const std::optional<std::string>& glob, const std::string& actual) {
 bool matches(const Fault& fault, Point point, const RequestFacts& facts) {
   return fault.at == point && agrees(fault.on.service, facts.service) &&
          fits(fault.on.route, facts.route) && agrees(fault.on.business_ref, facts.business_ref) &&
-         agrees(fault.on.key, facts.key) && agrees(fault.on.worker, facts.worker);
+         agrees(fault.on.key, facts.key) && agrees(fault.on.worker, facts.worker) &&
+         agrees(fault.on.tenant, facts.tenant);
+}
+
+// Which of a list is wrong; nothing if there is but one.
+std::string place(std::size_t index, std::size_t count) {
+  return count > 1 ? fmt::format("fault {} of {}: ", index + 1, count) : std::string();
 }
 
 }  // namespace
@@ -32,29 +39,46 @@ bool matches(const Fault& fault, Point point, const RequestFacts& facts) {
 Engine::Engine(Clock& clock) : clock_(clock) {}
 
 Result<std::string> Engine::arm(Fault fault) {
-  if (auto checked = check_fault(fault); !checked) return tl::unexpected(checked.error());
+  std::vector<Fault> one;
+  one.push_back(std::move(fault));
+  auto names = arm(std::move(one));
+  if (!names) return tl::unexpected(names.error());
+  return std::move(names->front());
+}
+
+Result<std::vector<std::string>> Engine::arm(std::vector<Fault> faults) {
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    if (auto checked = check_fault(faults[i]); !checked) {
+      return fail(checked.error().code, place(i, faults.size()) + checked.error().message);
+    }
+  }
   auto state = state_.lock();
-  if (state->records.size() >= kMaxFaults) {
+  auto& records = state->records;
+  if (records.size() + faults.size() > kMaxFaults) {
     return fail(ErrorCode::limit_exceeded,
-                fmt::format("{} faults are armed already; clear some first", kMaxFaults));
+                fmt::format("{} faults would be armed; at most {}: clear some first",
+                            records.size() + faults.size(), kMaxFaults));
   }
-  const auto taken = [&](const std::string& name) {
-    return std::ranges::any_of(
-        state->records, [&](const FaultRecord& record) { return record.fault.name == name; });
-  };
-  for (std::size_t n = state->records.size() + 1; fault.name.empty(); ++n) {
-    if (auto name = fmt::format("fault-{}", n); !taken(name)) fault.name = std::move(name);
-  }
-  if (taken(fault.name)) {
+  std::set<std::string> taken;
+  for (const auto& record : records) taken.insert(record.fault.name);
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    if (faults[i].name.empty() || taken.insert(faults[i].name).second) continue;
     return fail(ErrorCode::already_exists,
-                fmt::format("a fault named '{}' is there already; names are unique",
-                            escape_terminal(fault.name)));
+                fmt::format("{}a fault named '{}' is there already; names are unique",
+                            place(i, faults.size()), escape_terminal(faults[i].name)));
   }
-  FaultRecord record;
-  record.fault = std::move(fault);
-  record.armed_at = clock_.monotonic();
-  state->records.push_back(std::move(record));
-  return state->records.back().fault.name;
+  std::vector<std::string> names;
+  for (auto& fault : faults) {
+    for (std::size_t n = records.size() + 1; fault.name.empty(); ++n) {
+      if (auto name = fmt::format("fault-{}", n); taken.insert(name).second) fault.name = name;
+    }
+    names.push_back(fault.name);
+    FaultRecord record;
+    record.fault = std::move(fault);
+    record.armed_at = clock_.monotonic();
+    records.push_back(std::move(record));
+  }
+  return names;
 }
 
 void Engine::heal() {

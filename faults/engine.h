@@ -22,6 +22,7 @@ struct RequestFacts {
   std::string business_ref;   // empty: none
   std::string key;            // empty: none
   std::string worker;         // empty: not known
+  std::string tenant;         // empty: the server has one
   std::uint64_t request = 0;  // its number in the wire log, from 1
 };
 
@@ -49,6 +50,8 @@ class Engine {
   // Errors: invalid_argument (check_fault), already_exists (the name is taken), limit_exceeded
   // (1,000 faults).
   Result<std::string> arm(Fault fault);
+  // All of them or, with an error that says which one is wrong, none; no visit comes between.
+  Result<std::vector<std::string>> arm(std::vector<Fault> faults);
   // No fault that is armed now fires after this; the records stay. One armed later is live.
   void heal();
   // Forgets one fault and its firings; its name is free again. Errors: not_found.

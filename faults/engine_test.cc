@@ -24,6 +24,7 @@ RequestFacts facts(std::uint64_t request = 1) {
   result.business_ref = "817";
   result.key = "op_1";
   result.worker = "w1";
+  result.tenant = "t1";
   result.request = request;
   return result;
 }
@@ -64,7 +65,8 @@ TEST_F(EngineTest, EveryGivenFieldMustMatch) {
   };
   for (const auto& [field, right] :
        {Case{&Match::service, "payments"}, Case{&Match::route, "create"},
-        Case{&Match::business_ref, "817"}, Case{&Match::key, "op_1"}, Case{&Match::worker, "w1"}}) {
+        Case{&Match::business_ref, "817"}, Case{&Match::key, "op_1"}, Case{&Match::worker, "w1"},
+        Case{&Match::tenant, "t1"}}) {
     engine_.reset();
     Fault fault = fault_at(Point::after_commit);
     fault.on.*field = "another";
@@ -144,6 +146,24 @@ TEST_F(EngineTest, RefusesWhatMeansNothingAndMoreThanAThousand) {
   for (int i = 0; i < 1'000; ++i)
     ASSERT_TRUE(engine_.arm(fault_at(Point::after_commit)).has_value());
   EXPECT_EQ(engine_.arm(fault_at(Point::after_commit)).error().code, ErrorCode::limit_exceeded);
+}
+
+TEST_F(EngineTest, AListIsArmedWholeOrNotAtAll) {
+  Fault named = fault_at(Point::after_commit), senseless = fault_at(Point::response_sent);
+  named.name = "twin";
+  senseless.action.kind = ActionKind::hang;
+  const auto twins = engine_.arm(std::vector<Fault>{fault_at(Point::after_commit), named, named});
+  EXPECT_EQ(twins.error().code, ErrorCode::already_exists);
+  EXPECT_NE(twins.error().message.find("fault 3 of 3"), std::string::npos);
+  const auto wrong = engine_.arm(std::vector<Fault>{named, senseless});
+  EXPECT_EQ(wrong.error().code, ErrorCode::invalid_argument);
+  EXPECT_NE(wrong.error().message.find("fault 2 of 2"), std::string::npos);
+  const auto many = engine_.arm(std::vector<Fault>(1'001, fault_at(Point::after_commit)));
+  EXPECT_EQ(many.error().code, ErrorCode::limit_exceeded);
+  EXPECT_TRUE(engine_.records().empty());
+  const auto right = engine_.arm(std::vector<Fault>{fault_at(Point::after_commit), named});
+  EXPECT_EQ(right.value(), (std::vector<std::string>{"fault-1", "twin"}));
+  EXPECT_EQ(engine_.records().size(), 2U);
 }
 
 TEST_F(EngineTest, ConcurrentVisitsAreCountedInOneOrder) {

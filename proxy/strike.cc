@@ -19,6 +19,9 @@ std::optional<Strike> make_strike(const faults::Action& action) {
     case faults::ActionKind::status:
       strike.reply = {
           .status = action.status, .body = action.body, .content_type = action.content_type};
+      if (action.duration > Milliseconds{0}) {
+        strike.reply->headers.emplace_back("Retry-After", faults::retry_after_text(action));
+      }
       return strike;
     case faults::ActionKind::delay:
       strike.delay = action.duration;

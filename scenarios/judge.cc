@@ -74,8 +74,10 @@ std::string find_doubt(const History& history) {
   if (history.sut_failure) return *history.sut_failure;
   for (const auto& record : history.faults) {
     if (record.fault.optional || !record.firings.empty()) continue;
+    faults::Fault nameless = record.fault;
+    nameless.name.clear();
     return fmt::format("fault {} was armed but never fired ({}); its point was passed {} times",
-                       escape_terminal(record.fault.name), faults::to_text(record.fault),
+                       escape_terminal(record.fault.name), faults::to_text(nameless),
                        record.visits);
   }
   if (!history.wire.empty() && history.wire.front().number != 1) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <variant>
 
 #include "scenarios/scenario_parts.h"
 #include "scenarios/services.h"
@@ -12,34 +13,71 @@ namespace {
 constexpr std::size_t kMaxFaults = 100;
 constexpr int kMaxCount = 1'000;
 
-// `do: hang`, `do: {delay: 80ms}` or `do: {status: {code: 502, body: ..., content_type: ...}}`.
-faults::Action read_action(YamlCursor at) {
-  faults::Action action;
-  if (at.kind() != YamlValue::Kind::map) {
-    std::vector<std::string> bare;
-    for (const auto name : faults::action_names()) {
-      if (name != "delay" && name != "status") bare.emplace_back(name);
+// Noted at the value's own place.
+void read_parameter(YamlCursor at, const faults::Parameter& parameter, faults::Action& action) {
+  struct Reader {
+    YamlCursor& at;
+    const faults::Parameter& parameter;
+    Json operator()(int faults::Action::*) const {
+      return at.integer(parameter.least, parameter.most);
     }
-    const auto name = at.kind() == YamlValue::Kind::scalar ? at.text() : std::string();
-    if (name == "delay") at.complain("a delay needs its time: {delay: 80ms}");
-    if (name == "status") at.complain("a status needs its code: {status: {code: 502}}");
-    action.kind = faults::parse_action(at.one_of(bare)).value_or(action.kind);
-    return action;
+    Json operator()(std::uint32_t faults::Action::*) const {
+      return at.integer(parameter.least, parameter.most);
+    }
+    Json operator()(std::uint64_t faults::Action::*) const { return at.text(); }
+    Json operator()(Milliseconds faults::Action::*) const {
+      return faults::duration_text(at.duration());
+    }
+    Json operator()(std::string faults::Action::*) const { return at.text(); }
+  };
+  const Json value = std::visit(Reader{at, parameter}, parameter.field);
+  if (at.failed()) return;
+  if (const auto set = faults::set_parameter(action, parameter, value); !set) {
+    at.complain(set.error().message);
   }
-  if (auto delay = at.find("delay")) {
-    action.kind = faults::ActionKind::delay;
-    action.duration = delay->duration();
-  } else if (auto status = at.find("status")) {
-    action.kind = faults::ActionKind::status;
-    action.status = static_cast<int>(status->require("code").integer(200, 599));
-    if (auto body = status->find("body")) action.body = body->text();
-    if (auto type = status->find("content_type")) action.content_type = type->text();
-    status->refuse_others();
-  } else {
-    at.complain("expected delay or status: {delay: 80ms}, {status: {code: 502}}");
+}
+
+void read_parameters(YamlCursor at, const faults::ActionSpec& spec, faults::Action& action) {
+  for (const auto& parameter : spec.parameters) {
+    auto value = at.find(parameter.name);
+    if (!value && parameter.name == "content_type") value = at.find("type");
+    if (!value && parameter.required) value = at.require(parameter.name);
+    if (value) read_parameter(*value, parameter, action);
   }
   at.refuse_others();
-  return action;
+}
+
+// `do: hang`, `do: {delay: 80ms}` or `do: {status: {code: 502, body: ..., content_type: ...}}`.
+faults::Action read_action(YamlCursor at) {
+  std::vector<std::string> names;
+  for (const auto name : faults::action_names()) names.emplace_back(name);
+  if (at.kind() != YamlValue::Kind::map) {
+    const auto* spec = faults::find_spec(at.one_of(names));
+    if (spec == nullptr) return {};
+    for (const auto& parameter : spec->parameters) {
+      if (!parameter.required) continue;
+      at.complain(fmt::format("{} needs its {}: {{{}: {{{}: ...}}}}", spec->name, parameter.name,
+                              spec->name, parameter.name));
+    }
+    return spec->initial;
+  }
+  for (const auto& spec : faults::action_specs()) {
+    auto value = at.find(spec.name);
+    if (!value) continue;
+    faults::Action action = spec.initial;
+    if (value->kind() == YamlValue::Kind::map) {
+      read_parameters(*value, spec, action);
+    } else if (spec.parameters.empty()) {
+      value->complain(fmt::format("{} has no parameters; write do: {}", spec.name, spec.name));
+    } else {
+      read_parameter(*value, spec.parameters.front(), action);
+    }
+    at.refuse_others();
+    return action;
+  }
+  at.complain("expected an action with its parameters: {delay: 80ms}, {status: {code: 502}}");
+  at.refuse_others();
+  return {};
 }
 
 void read_match(YamlCursor at, const KnownNames& known, FaultSpec& spec) {
@@ -54,6 +92,7 @@ void read_match(YamlCursor at, const KnownNames& known, FaultSpec& spec) {
     }
   }
   if (auto worker = at.find("worker")) match.worker = worker->one_of(known.workers);
+  if (auto tenant = at.find("tenant")) match.tenant = tenant->text();
   if (auto key = at.find("key")) match.key = read_key(*key);
   if (auto nth = at.find("nth")) match.nth = static_cast<std::uint32_t>(nth->integer(1, kMaxCount));
   at.refuse_others();
