@@ -23,6 +23,8 @@ struct FakeParts {
   faults::Engine& faults;
   Clock& clock;
   std::function<void(const std::string& worker)> kill_worker;  // may be empty
+  // SIGSTOP, and SIGCONT after the time; returns once the worker stands still. May be empty.
+  std::function<void(const std::string& worker, Milliseconds)> pause_worker = {};
   KeyGate gate = {};
   // What a key or reference was about: for the log of lookups.
   Guarded<std::map<std::string, std::string>> known_refs = {};

@@ -17,7 +17,11 @@ Result<std::unique_ptr<Host>> Host::start(HostOptions options, Clock& clock) {
   FakeParts& parts = host->parts_;
   auto server = faults::HttpServer::start(
       std::move(listen),
-      {.serve =
+      {.accepted =
+           [&parts](std::uint64_t connection, std::stop_token stop) {
+             return meet_connection(parts, connection, std::move(stop));
+           },
+       .serve =
            [&parts](const faults::HttpRequest& request, std::stop_token stop) {
              return serve_request(parts, request, std::move(stop));
            },
@@ -41,7 +45,8 @@ Host::Host(HostOptions options, std::unique_ptr<Service> service, std::unique_pt
              .wire_log = wire_log_,
              .faults = faults_,
              .clock = clock,
-             .kill_worker = std::move(options.kill_worker)} {}
+             .kill_worker = std::move(options.kill_worker),
+             .pause_worker = std::move(options.pause_worker)} {}
 
 std::string Host::url_for(std::string_view worker) const {
   return fmt::format("{}/{}", url(), worker);

@@ -31,6 +31,9 @@ struct HostOptions {
   // Called in the request's thread when a `kill` fault strikes, with the worker's name from the
   // URL; returns once the worker is dead. Empty: the fault only closes the connection.
   std::function<void(const std::string& worker)> kill_worker;
+  // The same for `pause`: stops the worker, lets it go on after the time, and returns once it
+  // stands still. Empty: nothing is paused.
+  std::function<void(const std::string& worker, Milliseconds)> pause_worker = {};
 };
 
 class Host {

@@ -8,6 +8,25 @@ std::vector<std::pair<std::string, std::string>> retry_after(const faults::Actio
   return {{"Retry-After", faults::retry_after_text(action)}};
 }
 
+faults::Decision ending(faults::Ending how) {
+  faults::Decision decision;
+  decision.ending = how;
+  return decision;
+}
+
+// The answer that a fault gives instead of the true one.
+faults::HttpReply made_up(faults::Action& action, const std::string& target) {
+  faults::HttpReply reply{.status = action.status,
+                          .body = std::move(action.body),
+                          .content_type = std::move(action.content_type)};
+  if (action.kind == faults::ActionKind::redirect) {
+    reply.headers.emplace_back("Location", action.location == "self" ? target : action.location);
+  } else {
+    reply.headers = retry_after(action);
+  }
+  return reply;
+}
+
 }  // namespace
 
 std::optional<faults::Firing> RequestFaults::visit(faults::Point point) {
@@ -20,35 +39,75 @@ std::optional<faults::Firing> RequestFaults::visit(faults::Point point) {
   return firing;
 }
 
-std::optional<faults::Decision> RequestFaults::strike(faults::Point point) {
+std::optional<faults::Decision> RequestFaults::strike(faults::Point point,
+                                                      faults::HttpReply* truth) {
   auto firing = visit(point);
   if (!firing) return std::nullopt;
   struck_ = true;
-  faults::Decision decision;
-  switch (firing->action.kind) {
+  faults::Action& action = firing->action;
+  switch (action.kind) {
     case faults::ActionKind::delay:
-      if (parts_.clock.wait_for(firing->action.duration, stop_)) return std::nullopt;
-      decision.ending = faults::Ending::close;  // the fake stops
-      return decision;
-    case faults::ActionKind::status:
-      return answer({.status = firing->action.status,
-                     .body = std::move(firing->action.body),
-                     .content_type = std::move(firing->action.content_type),
-                     .headers = retry_after(firing->action)},
-                    false);
+      if (parts_.clock.wait_for(action.duration, stop_)) return std::nullopt;
+      return ending(faults::Ending::close);  // the fake stops
+    case faults::ActionKind::pause:
+      if (parts_.pause_worker && !facts.worker.empty()) {
+        parts_.pause_worker(facts.worker, action.duration);
+      }
+      return std::nullopt;
     case faults::ActionKind::kill:
       if (parts_.kill_worker && !facts.worker.empty()) parts_.kill_worker(facts.worker);
-      [[fallthrough]];
+      return ending(faults::Ending::close);
     case faults::ActionKind::close:
-      decision.ending = faults::Ending::close;
-      return decision;
+      return ending(faults::Ending::close);
     case faults::ActionKind::reset:
-      decision.ending = faults::Ending::reset;
-      return decision;
+      return ending(faults::Ending::reset);
     case faults::ActionKind::hang:
-      decision.ending = faults::Ending::hang;
-      return decision;
+      return ending(faults::Ending::hang);
+    case faults::ActionKind::status:
+    case faults::ActionKind::wrong_shape:
+    case faults::ActionKind::redirect:
+      return answer(made_up(action, target), false);
+    case faults::ActionKind::slow_close:  // not at a point that comes here
+      return std::nullopt;
+    case faults::ActionKind::not_found:
+    case faults::ActionKind::stale:
+    case faults::ActionKind::truncated_page:
+    case faults::ActionKind::commit_later:
+    case faults::ActionKind::partial:
+      instead_ = std::move(action);
+      return std::nullopt;
+    case faults::ActionKind::truncate:
+    case faults::ActionKind::half_body:
+    case faults::ActionKind::drip:
+    case faults::ActionKind::garbage:
+    case faults::ActionKind::bad_chunk:
+    case faults::ActionKind::no_last_chunk:
+      return written(action, truth != nullptr ? std::move(*truth) : faults::HttpReply{});
   }
+  return std::nullopt;
+}
+
+// A reply whose bytes go out otherwise. Only a drip brings all of it.
+faults::Decision RequestFaults::written(const faults::Action& action, faults::HttpReply truth) {
+  using Form = faults::Writing::Form;
+  faults::Writing writing;
+  writing.then = action.then == "reset" ? faults::Ending::reset : faults::Ending::close;
+  if (action.kind == faults::ActionKind::drip) {
+    writing.piece = static_cast<std::size_t>(action.bytes);
+    writing.every = action.duration;
+  } else if (action.kind == faults::ActionKind::garbage) {
+    writing.form = Form::raw;
+    writing.raw = action.body;
+  } else if (action.kind == faults::ActionKind::truncate) {
+    writing.form = Form::cut;
+    writing.bytes = static_cast<std::size_t>(action.bytes);
+  } else {
+    writing.form = action.kind == faults::ActionKind::half_body   ? Form::half_body
+                   : action.kind == faults::ActionKind::bad_chunk ? Form::bad_chunk
+                                                                  : Form::no_last_chunk;
+  }
+  auto decision = answer(std::move(truth), true);
+  decision.writing = std::move(writing);
   return decision;
 }
 
@@ -65,6 +124,9 @@ faults::Decision RequestFaults::answer(faults::HttpReply reply, bool truth) {
     });
     faults::AfterReply after;
     if (!firing) return after;
+    if (firing->action.kind == faults::ActionKind::slow_close) {
+      after.linger = firing->action.duration;
+    }
     after.ending = firing->action.kind == faults::ActionKind::reset ? faults::Ending::reset
                                                                     : faults::Ending::close;
     if (firing->action.kind == faults::ActionKind::kill && parts.kill_worker &&

@@ -30,11 +30,34 @@ std::vector<std::string> ids_of(const std::vector<Effect>& effects) {
   return ids;
 }
 
-class RequestLife {
+// What a fault lets a lookup not see.
+void hide(const faults::Action& fault, Page& page, MonotonicTime now) {
+  switch (fault.kind) {
+    case faults::ActionKind::not_found:
+      page = {};
+      break;
+    case faults::ActionKind::stale:
+      std::erase_if(page.found, [&](const Found& found) {
+        return found.effect.committed_at > now - fault.duration;
+      });
+      break;
+    case faults::ActionKind::truncated_page:
+      if (page.found.size() > fault.count) {
+        page.found.resize(fault.count);
+        page.has_more = true;
+      }
+      break;
+    default:
+      break;
+  }
+}
+
+class RequestLife : public std::enable_shared_from_this<RequestLife> {
  public:
   RequestLife(FakeParts& parts, const faults::HttpRequest& request, std::stop_token stop)
       : parts_(parts),
         request_(request),
+        stop_(stop),
         faults_(parts, std::move(stop)),
         received_at_(parts.clock.monotonic()) {}
   ~RequestLife() { leave_key(); }
@@ -47,6 +70,7 @@ class RequestLife {
   void admit();
   void enter_key();
   void write();
+  std::optional<faults::Decision> commit_later();
   void look_up();
   void refuse(faults::HttpReply reply, Disposition disposition);
   void fail();
@@ -55,6 +79,7 @@ class RequestLife {
 
   FakeParts& parts_;
   const faults::HttpRequest& request_;
+  const std::stop_token stop_;
   RequestFaults faults_;
   MonotonicTime received_at_;
   Reading reading_;
@@ -69,12 +94,53 @@ faults::Decision RequestLife::run() {
   read();
   admit();
   if (auto decision = faults_.strike(faults::Point::request_received)) return std::move(*decision);
+  if (!answered_ && reading_.work != Work::none) {
+    if (auto decision = faults_.strike(faults::Point::before_commit)) return std::move(*decision);
+    if (auto decision = commit_later()) return std::move(*decision);
+  }
   if (!answered_ && reading_.work == Work::write) write();
   if (!answered_ && reading_.work == Work::read) look_up();
   leave_key();
   if (!faults_.struck()) note_service_time();
-  if (auto decision = faults_.strike(faults::Point::after_commit)) return std::move(*decision);
-  return faults_.answer(std::move(reply_), true);
+  if (auto decision = faults_.strike(faults::Point::after_commit, &reply_)) {
+    return std::move(*decision);
+  }
+  return faults_.answer(std::move(reply_), !faults_.instead());
+}
+
+// What the fault commit_later makes of this write; nullopt: there is none. The commit is made by
+// the connection's own thread, while its client waits or after it has its answer; if the fake stops
+// before, it is never made. The key stays in flight until then.
+std::optional<faults::Decision> RequestLife::commit_later() {
+  const auto& instead = faults_.instead();
+  if (!instead || instead->kind != faults::ActionKind::commit_later) return std::nullopt;
+  const auto commit = [life = shared_from_this(), after = instead->duration] {
+    if (life->parts_.clock.wait_for(after, life->stop_)) life->write();
+    life->leave_key();
+  };
+  faults::Decision decision;
+  if (instead->status == 0) {
+    commit();
+    decision.ending = faults::Ending::hang;
+    return decision;
+  }
+  decision = faults_.answer(
+      faults::error_reply(instead->status, "unknown", "it is not known what became of this"),
+      false);
+  decision.before_last_byte = [say = std::move(decision.before_last_byte), commit] {
+    faults::AfterReply after = say();
+    if (after.ending == faults::Ending::answer) after.ending = faults::Ending::close;
+    after.action = [also = std::move(after.action), commit] {
+      if (also) also();
+      commit();
+    };
+    return after;
+  };
+  decision.on_broken = [say = std::move(decision.on_broken), commit](std::size_t bytes) {
+    say(bytes);
+    commit();
+  };
+  return decision;
 }
 
 void RequestLife::note_service_time() {
@@ -111,7 +177,10 @@ void RequestLife::read() {
                    .business_ref = reading_.business_ref,
                    .key = reading_.key,
                    .worker = worker,
+                   .reads = reading_.work == Work::read,
+                   .writes = reading_.work == Work::write,
                    .request = number_};
+  faults_.target = request_.target;
 }
 
 // A write says what it is about; a read is about what its key or reference was used for.
@@ -184,11 +253,13 @@ void RequestLife::leave_key() {
 }
 
 void RequestLife::write() {
+  const auto& instead = faults_.instead();
+  const bool partial = instead && instead->kind == faults::ActionKind::partial;
   const auto stored_as = [&](const faults::HttpReply& reply) -> std::optional<StoredKey> {
-    if (!holds_key_) return std::nullopt;
+    if (!holds_key_ || partial) return std::nullopt;  // broken off before the key was kept
     return StoredKey{reading_.key, fingerprint_, reply.status, reply.body, received_at_};
   };
-  if (reading_.declined) {
+  if (reading_.declined && !partial) {
     if (auto stored = parts_.ledger.store_key(*stored_as(*reading_.declined)); !stored) {
       return fail();
     }
@@ -198,6 +269,9 @@ void RequestLife::write() {
     auto planned = parts_.service.plan(reading_, past);
     if (!planned) return tl::unexpected(planned.error());
     if (planned->reply) reply_ = std::move(*planned->reply);
+    if (partial && planned->effects.size() > instead->count) {
+      planned->effects.resize(instead->count);
+    }
     for (auto& effect : planned->effects) {
       effect.service = parts_.service.name();
       effect.key = reading_.key;
@@ -215,12 +289,16 @@ void RequestLife::write() {
     e.effect_ids = ids_of(*committed);
     if (!committed->empty()) e.committed_at = committed->back().committed_at;
   });
+  if (partial) {
+    reply_ = faults::error_reply(instead->status, "broken_off", "not all of it was done");
+  }
 }
 
 void RequestLife::look_up() {
-  const auto page =
+  auto page =
       fakes::look_up(reading_.query, parts_.profile, parts_.ledger, parts_.clock.monotonic());
   if (!page) return fail();
+  if (const auto& instead = faults_.instead()) hide(*instead, *page, parts_.clock.monotonic());
   const bool none = page->found.empty();
   refuse(!reading_.one ? parts_.service.list(reading_, page->found, page->has_more)
          : none        ? parts_.service.missing(reading_)
@@ -235,7 +313,35 @@ void RequestLife::look_up() {
 
 faults::Decision serve_request(FakeParts& parts, const faults::HttpRequest& request,
                                std::stop_token stop) {
-  return RequestLife(parts, request, std::move(stop)).run();
+  return std::make_shared<RequestLife>(parts, request, std::move(stop))->run();
+}
+
+faults::Ending meet_connection(FakeParts& parts, std::uint64_t connection, std::stop_token stop) {
+  faults::RequestFacts facts;
+  facts.service = parts.service.name();
+  facts.route = "connect";
+  const auto firing =
+      parts.faults.visit(faults::Point::connect, facts, [&](const std::string& fault) {
+        WireEntry entry;
+        entry.connection = connection;
+        entry.service = facts.service;
+        entry.route = facts.route;
+        entry.received_at = parts.clock.monotonic();
+        entry.fault = fault;
+        return parts.wire_log.add(std::move(entry));
+      });
+  if (!firing) return faults::Ending::answer;
+  switch (firing->action.kind) {
+    case faults::ActionKind::delay:
+      return parts.clock.wait_for(firing->action.duration, stop) ? faults::Ending::answer
+                                                                 : faults::Ending::close;
+    case faults::ActionKind::reset:
+      return faults::Ending::reset;
+    case faults::ActionKind::hang:
+      return faults::Ending::hang;
+    default:
+      return faults::Ending::close;
+  }
 }
 
 void log_refused(FakeParts& parts, const faults::HttpRequest& request, int status) {

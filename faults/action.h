@@ -18,6 +18,22 @@ enum class ActionKind {
   delay,   // everything goes on, later by `duration`
   kill,  // SIGKILL to the worker that sent the request; the worker is dead before the fake goes on;
          // then close
+  pause,      // SIGSTOP to the worker that sent the request, SIGCONT after `duration`; meanwhile
+              // everything goes on
+  truncate,   // so many `bytes` of the true reply, head and body counted; `then` FIN or RST
+  half_body,  // the head and half of the body of the true reply; `then` FIN or RST
+  drip,       // the true reply, `bytes` at a time, `duration` between them
+  garbage,    // the bytes of `body`, which are no HTTP; then FIN
+  bad_chunk,  // the true reply in chunks: half of its body, then a size that is none; then FIN
+  no_last_chunk,   // the true reply in chunks, whole, without the chunk that ends it; then FIN
+  wrong_shape,     // 200 with a body that says nothing of what was asked for
+  redirect,        // `status` and a Location
+  slow_close,      // after the last byte nothing for `duration`, whatever comes; then FIN
+  not_found,       // a lookup that finds nothing
+  stale,           // a lookup that sees only what was committed `duration` ago
+  truncated_page,  // a lookup that shows only the first `count`, and says that there is more
+  commit_later,    // the commit comes `duration` later; until then hang, or answer `status` at once
+  partial,         // of several effects the first `count` are committed; then `status`
 };
 
 struct Action {

@@ -15,7 +15,8 @@ namespace {
 
 std::vector<ActionSpec> make_specs() {
   std::vector<ActionSpec> specs;
-  for (auto rows : {actions::connection(), actions::answer(), actions::worker()}) {
+  for (auto rows : {actions::connection(), actions::answer(), actions::bytes(), actions::commit(),
+                    actions::lookup(), actions::worker()}) {
     for (auto& row : rows) {
       row.initial.kind = row.kind;
       specs.push_back(std::move(row));
@@ -37,8 +38,8 @@ std::string shown(std::string_view text) {
 }
 
 Result<void> check_text(const Parameter& parameter, const std::string& text) {
-  if (!parameter.words.empty() &&
-      std::ranges::find(parameter.words, text) == parameter.words.end()) {
+  if (!parameter.words.empty()) {
+    if (std::ranges::find(parameter.words, text) != parameter.words.end()) return {};
     return wrong(fmt::format("must be one of: {}", fmt::join(parameter.words, ", ")));
   }
   if (std::cmp_less(text.size(), parameter.least) ||
@@ -132,6 +133,9 @@ Result<void> check_answer(const Action& action) {
     return wrong("content_type must be one short line of ASCII, such as text/html");
   }
   if (!one_line(action.location)) return wrong("the URL must be one line of ASCII");
+  if (action.kind == ActionKind::commit_later && action.status != 0 && action.status < 200) {
+    return wrong("answer must be from 200 to 599, or 0 to hang");
+  }
   if (action.kind == ActionKind::status &&
       action.duration % std::chrono::seconds{1} != Milliseconds{0}) {
     return wrong("retry_after must be whole seconds, such as 2s: the header has no finer unit");

@@ -31,10 +31,8 @@ struct Parameter {
 // What a request must be for the action to mean something to it. Others pass the point unseen.
 enum class Needs {
   nothing,
-  read,           // it looks something up
-  write,          // it would have an effect
-  key,            // a write whose key the provider remembers
-  earlier_reply,  // its route has given a reply before
+  read,   // it looks something up
+  write,  // it would have an effect
 };
 
 struct ActionSpec {

@@ -22,11 +22,16 @@ bool fits(const std::optional<std::string>& glob, const std::string& actual) {
   return !glob || *glob == actual || ::fnmatch(glob->c_str(), actual.c_str(), 0) == 0;
 }
 
+bool means_something(ActionKind kind, const RequestFacts& facts) {
+  const Needs needs = spec_of(kind).needs;
+  return needs == Needs::nothing || (needs == Needs::read ? facts.reads : facts.writes);
+}
+
 bool matches(const Fault& fault, Point point, const RequestFacts& facts) {
   return fault.at == point && agrees(fault.on.service, facts.service) &&
          fits(fault.on.route, facts.route) && agrees(fault.on.business_ref, facts.business_ref) &&
          agrees(fault.on.key, facts.key) && agrees(fault.on.worker, facts.worker) &&
-         agrees(fault.on.tenant, facts.tenant);
+         agrees(fault.on.tenant, facts.tenant) && means_something(fault.action.kind, facts);
 }
 
 // Which of a list is wrong; nothing if there is but one.
@@ -102,6 +107,10 @@ void Engine::reset() {
 }
 
 std::optional<Firing> Engine::visit(Point point, const RequestFacts& facts) {
+  return visit(point, facts, nullptr);
+}
+
+std::optional<Firing> Engine::visit(Point point, const RequestFacts& facts, const Number& number) {
   auto state = state_.lock();
   FaultRecord* strikes = nullptr;
   for (auto& record : state->records) {
@@ -112,8 +121,8 @@ std::optional<Firing> Engine::visit(Point point, const RequestFacts& facts) {
     if (due && strikes == nullptr) strikes = &record;
   }
   if (strikes == nullptr) return std::nullopt;
-  Firing firing{strikes->fault.name, point, strikes->fault.action, facts.request,
-                clock_.monotonic()};
+  const auto request = number ? number(strikes->fault.name) : facts.request;
+  Firing firing{strikes->fault.name, point, strikes->fault.action, request, clock_.monotonic()};
   strikes->firings.push_back(firing);
   strikes->firings.back().action.body.clear();  // the fault has it; a copy a firing could be much
   return firing;

@@ -23,6 +23,8 @@ struct RequestFacts {
   std::string key;            // empty: none
   std::string worker;         // empty: not known
   std::string tenant;         // empty: the server has one
+  bool reads = false;         // it will look something up
+  bool writes = false;        // it would have an effect
   std::uint64_t request = 0;  // its number in the wire log, from 1
 };
 
@@ -62,6 +64,10 @@ class Engine {
   // The action to carry out here (with its body), if an armed fault strikes. The first armed fault
   // that matches wins; every matching fault counts the visit.
   std::optional<Firing> visit(Point point, const RequestFacts& facts);
+  // The same for what has no number yet: `number` is called if a fault strikes, under the engine's
+  // lock, with the fault's name.
+  using Number = std::function<std::uint64_t(const std::string& fault)>;
+  std::optional<Firing> visit(Point point, const RequestFacts& facts, const Number& number);
 
   std::vector<FaultRecord> records() const;
 

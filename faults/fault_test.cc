@@ -72,7 +72,7 @@ TEST(FaultTest, ErrorsNameTheMemberAndWhatIsAllowed) {
   };
   says("[]", "must be an object");
   says(R"({"at":"after_commit"})", "'do' is missing; one of: close, reset, hang");
-  says(R"({"do":"close"})", "'at' must be one of: request_received, after_commit, response_sent");
+  says(R"({"do":"close"})", "'at' must be one of: connect, request_received");
   says(R"({"at":7,"do":"close"})", "'at' must be one of");
   says(R"({"at":"after_commit","do":"explode"})", "unknown action 'explode'; there are: close");
   says(R"({"at":"after_commit","do":"close","wen":1})", "unknown member 'wen'");

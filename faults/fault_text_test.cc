@@ -136,7 +136,8 @@ TEST(FaultTextTest, ErrorsNameTheColumnAndWhatMayStandThere) {
   says("*.*@after_commit key=\"K close", "column 22: this quote is not closed");
   says("*.*@after_commit key=\"\\ud800\" close", "column 22: this is no text as JSON writes it");
   says("*.*@after_commit key=(K) close", "column 22: key needs a value; write it in quotes");
-  says("*.*@response_sent hang", "hang at response_sent means nothing; it can be at request_rec");
+  says("*.*@response_sent hang",
+       "hang at response_sent means nothing; it can be at connect, request_rec");
   says(std::string(600'000, 'x'), "longer than 524288 bytes");
 }
 

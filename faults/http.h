@@ -53,11 +53,32 @@ enum class Ending {
 struct AfterReply {
   Ending ending = Ending::answer;  // not hang: that would be a reply like any other
   std::function<void()> action;  // runs when the last byte is out, before the ending; may be empty
+  Milliseconds linger{0};        // silence after the last byte, before the ending
+};
+
+// How the bytes of a reply go out, if not whole and at once. What is cut or replaced is followed by
+// `then`.
+struct Writing {
+  enum class Form {
+    whole,
+    raw,            // `raw` instead of the reply
+    cut,            // the reply's first `bytes`, its head counted
+    half_body,      // its head and half of its body
+    bad_chunk,      // the reply in chunks: half of its body, then a size that is none
+    no_last_chunk,  // the reply in chunks, whole, without the chunk that ends it
+  };
+  Form form = Form::whole;
+  std::string raw = {};
+  std::size_t bytes = 0;
+  std::size_t piece = 0;  // not 0: so many bytes at a time, `every` between them
+  Milliseconds every{0};
+  Ending then = Ending::close;
 };
 
 struct Decision {
   Ending ending = Ending::answer;
   HttpReply reply;  // for answer
+  Writing writing;  // for answer
   // Called once, in the connection's thread, when only the last byte of the reply is left: no
   // client can have the whole reply before this has returned, so what it records is never late.
   std::function<AfterReply()> before_last_byte;
@@ -68,6 +89,9 @@ struct Decision {
 
 // Called from the connections' threads, several at once. `stop` is requested when the server stops.
 struct HttpHandlers {
+  // A connection was accepted, and nothing of it was read. What it returns is done to it (answer:
+  // it goes on). May be empty, and may block.
+  std::function<Ending(std::uint64_t connection, std::stop_token stop)> accepted = {};
   // The whole request was read. An exception that leaves it is answered with 500.
   std::function<Decision(const HttpRequest& request, std::stop_token stop)> serve;
   // What arrived was refused with `status` before it became a request; as much of it as was

@@ -6,8 +6,8 @@
 namespace onceproof::faults {
 namespace {
 
-constexpr std::array<std::string_view, 3> kPoints{"request_received", "after_commit",
-                                                  "response_sent"};
+constexpr std::array<std::string_view, 5> kPoints{"connect", "request_received", "before_commit",
+                                                  "after_commit", "response_sent"};
 
 }  // namespace
 

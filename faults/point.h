@@ -8,7 +8,9 @@
 namespace onceproof::faults {
 
 enum class Point {
+  connect,           // a connection was accepted; not a byte of it was read
   request_received,  // all of the request was read; nothing is committed
+  before_commit,     // admitted; the ledger's transaction, or the lookup, comes next
   after_commit,      // the ledger's transaction is durable (or the lookup was made); no byte of the
                      // reply was written
   response_sent,     // the last byte of the reply was handed to the socket

@@ -39,6 +39,45 @@ std::string refusal_text(const net::Refusal& refusal) {
       refusal.status, refusal.code, reply.body.size(), reply.body);
 }
 
+std::string chunk(std::string_view bytes) {
+  return bytes.empty() ? std::string() : fmt::format("{:x}\r\n{}\r\n", bytes.size(), bytes);
+}
+
+// The head of a reply with its length left out and chunks announced.
+std::string chunked_head(std::string_view head) {
+  std::string result;
+  while (!head.empty()) {
+    const auto end = head.find("\r\n") + 2;
+    const auto line = head.substr(0, end);
+    if (line == "\r\n") result += "Transfer-Encoding: chunked\r\n";
+    if (!line.starts_with("Content-Length:")) result += line;
+    head.remove_prefix(end);
+  }
+  return result;
+}
+
+// What goes out instead of `reply`, byte for byte.
+std::string broken_reply(const std::string& reply, const Writing& writing) {
+  const auto head_bytes = std::min(reply.find("\r\n\r\n"), reply.size() - 4) + 4;
+  const auto head = std::string_view(reply).substr(0, head_bytes);
+  const auto body = std::string_view(reply).substr(head_bytes);
+  switch (writing.form) {
+    case Writing::Form::whole:
+      break;
+    case Writing::Form::raw:
+      return writing.raw;
+    case Writing::Form::cut:
+      return reply.substr(0, writing.bytes);
+    case Writing::Form::half_body:
+      return reply.substr(0, head_bytes + body.size() / 2);
+    case Writing::Form::bad_chunk:
+      return chunked_head(head) + chunk(body.substr(0, body.size() / 2)) + "no size\r\n";
+    case Writing::Form::no_last_chunk:
+      return chunked_head(head) + chunk(body);
+  }
+  return reply;
+}
+
 }  // namespace
 
 ssize_t Stream::read(char* bytes, size_t size) {
@@ -80,6 +119,13 @@ HttpConnection::HttpConnection(net::Connection& connection, const HttpHandlers& 
 
 void HttpConnection::run(std::stop_token stop) {
   stop_ = std::move(stop);
+  if (handlers_.accepted) {
+    const Ending ending = handlers_.accepted(connection_.number(), stop_);
+    if (ending != Ending::answer) {
+      connection_.busy();  // a hang is not idle: nobody cuts it to make room
+      return end(ending);
+    }
+  }
   for (bool keep = true; keep && !stop_.stop_requested();) {
     auto next = reader_.next();
     if (auto* refused = std::get_if<net::RefusedRequest>(&next)) {
@@ -134,9 +180,14 @@ void HttpConnection::refuse(const HttpRequest& partial, const net::Refusal& refu
 // True: the connection goes on.
 bool HttpConnection::perform(const std::string& reply, bool keep) {
   Ending ending = decision_->ending;
+  if (ending == Ending::answer && decision_->writing.form != Writing::Form::whole) {
+    break_off(reply);
+    return false;
+  }
   if (ending == Ending::answer) {
     const AfterReply after = send(reply);
     if (after.action) after.action();
+    if (after.linger > Milliseconds{0}) clock_.wait_for(after.linger, stop_);
     ending = after.ending;
     if (ending == Ending::answer && keep) return true;
     if (ending == Ending::answer) ending = Ending::close;
@@ -146,16 +197,41 @@ bool HttpConnection::perform(const std::string& reply, bool keep) {
   return false;
 }
 
+// A reply that does not come whole, or is none.
+void HttpConnection::break_off(const std::string& reply) {
+  const Writing& writing = decision_->writing;
+  const std::string bytes = broken_reply(reply, writing);
+  const std::size_t sent = write(bytes);
+  if (decision_->on_broken) decision_->on_broken(sent);
+  if (writing.then == Ending::reset) connection_.socket().await_acknowledged();
+  end(writing.then);
+}
+
+// All at once, or in pieces. How many the kernel took.
+std::size_t HttpConnection::write(std::string_view bytes, bool more) {
+  const Writing& writing = decision_->writing;
+  const std::size_t piece = writing.piece == 0 ? bytes.size() : writing.piece;
+  std::size_t sent = 0;
+  while (sent < bytes.size()) {
+    const auto next = bytes.substr(sent, piece);
+    const auto deadline = clock_.monotonic() + limits_.write;
+    const std::size_t taken = connection_.socket().write(next, deadline, more);
+    sent += taken;
+    if (taken < next.size()) break;
+    if (writing.piece > 0 && !clock_.wait_for(writing.every, stop_)) break;
+  }
+  return sent;
+}
+
 // What is to follow the reply; close if it could not be written whole.
 AfterReply HttpConnection::send(const std::string& reply) {
-  net::Socket& socket = connection_.socket();
-  const auto deadline = clock_.monotonic() + limits_.write;
   const std::string_view most = std::string_view(reply).substr(0, reply.size() - 1);
   AfterReply after;
-  std::size_t sent = socket.write(most, deadline, true);
+  const bool at_once = decision_->writing.piece == 0;
+  std::size_t sent = write(most, at_once);
   if (sent == most.size()) {
     if (decision_->before_last_byte) after = decision_->before_last_byte();
-    sent += socket.write(std::string_view(reply).substr(most.size()), deadline);
+    sent += write(std::string_view(reply).substr(most.size()));
   }
   if (sent == reply.size()) return after;
   if (decision_->on_broken) decision_->on_broken(sent);

@@ -219,7 +219,10 @@ void Stage::await_delayed_commits() {
   MonotonicTime latest = clock_.monotonic();
   for (const auto& record : host_->faults().records()) {
     for (const auto& firing : record.firings) {
-      if (firing.action.kind != faults::ActionKind::delay) continue;
+      if (firing.action.kind != faults::ActionKind::delay &&
+          firing.action.kind != faults::ActionKind::commit_later) {
+        continue;
+      }
       latest = std::max(latest, firing.at + firing.action.duration + history_.times.max_in_flight);
     }
   }

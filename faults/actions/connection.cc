@@ -5,14 +5,18 @@ namespace onceproof::faults::actions {
 
 std::vector<ActionSpec> connection() {
   using enum Point;
+  const std::vector<Point> anywhere{connect, request_received, before_commit, after_commit,
+                                    response_sent};
   return {
-      {.kind = ActionKind::close,
-       .name = "close",
-       .points = {request_received, after_commit, response_sent}},
-      {.kind = ActionKind::reset,
-       .name = "reset",
-       .points = {request_received, after_commit, response_sent}},
-      {.kind = ActionKind::hang, .name = "hang", .points = {request_received, after_commit}},
+      {.kind = ActionKind::close, .name = "close", .points = anywhere},
+      {.kind = ActionKind::reset, .name = "reset", .points = anywhere},
+      {.kind = ActionKind::hang,
+       .name = "hang",
+       .points = {connect, request_received, before_commit, after_commit}},
+      {.kind = ActionKind::slow_close,
+       .name = "slow_close",
+       .points = {response_sent},
+       .parameters = {{"for", &Action::duration, true, 1, kMaxDurationMs}}},
   };
 }
 

@@ -9,6 +9,9 @@ namespace onceproof::faults::actions {
 
 std::vector<ActionSpec> connection();
 std::vector<ActionSpec> answer();
+std::vector<ActionSpec> bytes();
+std::vector<ActionSpec> commit();
+std::vector<ActionSpec> lookup();
 std::vector<ActionSpec> worker();
 
 // For parameters.

@@ -5,11 +5,13 @@ namespace onceproof::faults::actions {
 
 std::vector<ActionSpec> worker() {
   using enum Point;
+  const std::vector<Point> points{request_received, before_commit, after_commit, response_sent};
   return {
-      {.kind = ActionKind::kill,
-       .name = "kill",
-       .points = {request_received, after_commit, response_sent},
-       .initial = {.kind = ActionKind::kill}},
+      {.kind = ActionKind::kill, .name = "kill", .points = points},
+      {.kind = ActionKind::pause,
+       .name = "pause",
+       .points = {request_received, before_commit, after_commit},
+       .parameters = {{"for", &Action::duration, true, 1, kMaxDurationMs}}},
   };
 }
 
