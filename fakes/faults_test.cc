@@ -316,6 +316,40 @@ TEST_F(FaultsTest, PartialCommitsTheFirstAndKeepsNoKey) {
   EXPECT_EQ(effects(), 3U);
 }
 
+TEST_F(FaultsTest, WhatTheProviderRemembersOfAKey) {
+  start();
+  arm("*.create@after_commit 1*forget_key");
+  EXPECT_EQ(pay().end, End::reset);
+  EXPECT_EQ(effects(), 1U);
+  EXPECT_EQ(net::status_of(pay().bytes), 201);
+  EXPECT_EQ(effects(), 2U);  // done again
+  expect_struck();
+  start();
+  arm(R"(*.create@before_commit 1*keep_error(503, body="{}"))");
+  for (int i = 0; i < 2; ++i) {
+    const auto heard = pay();
+    EXPECT_EQ(net::status_of(heard.bytes), 503);
+    EXPECT_EQ(net::body_of(heard.bytes), "{}");
+    EXPECT_EQ(heard.bytes.find("Idempotent-Replayed") != std::string::npos, i == 1);
+  }
+  EXPECT_EQ(effects(), 0U);
+  start();
+  arm("*.create@before_commit 1*in_flight_for_ever");
+  EXPECT_EQ(pay().end, End::reset);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(net::status_of(pay().bytes), 409);
+  EXPECT_EQ(effects(), 0U);
+  ASSERT_TRUE(host_->reset().has_value());
+  EXPECT_EQ(net::status_of(pay().bytes), 201);
+}
+
+// To a provider that remembers no key these faults mean nothing: the request passes unseen.
+TEST_F(FaultsTest, WithoutKeyDedupThereIsNothingToForget) {
+  start("blind");
+  arm("*.create@after_commit 1*forget_key");
+  EXPECT_EQ(net::status_of(pay().bytes), 201);
+  EXPECT_EQ(host_->faults().records()[0].visits, 0U);
+}
+
 TEST_F(FaultsTest, PauseStopsTheWorkerAndTheTrueAnswerComes) {
   start();
   arm("*.create@after_commit 1*pause(80ms)");

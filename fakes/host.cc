@@ -55,6 +55,7 @@ std::string Host::url_for(std::string_view worker) const {
 Result<void> Host::reset() {
   faults_.reset();
   wire_log_.clear();
+  parts_.gate.clear();
   return ledger_->clear();
 }
 

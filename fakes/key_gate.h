@@ -22,6 +22,8 @@ class KeyGate {
   Result<Entry> enter(const std::string& key, const std::string& fingerprint, Ledger& ledger,
                       Milliseconds window, MonotonicTime now);
   void leave(const std::string& key);
+  // Nothing is in flight any more.
+  void clear() { in_flight_.lock()->clear(); }
 
  private:
   Guarded<std::map<std::string, std::string>> in_flight_;  // key -> fingerprint

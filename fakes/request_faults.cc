@@ -67,6 +67,13 @@ std::optional<faults::Decision> RequestFaults::strike(faults::Point point,
     case faults::ActionKind::wrong_shape:
     case faults::ActionKind::redirect:
       return answer(made_up(action, target), false);
+    case faults::ActionKind::forget_key:
+      (void)parts_.ledger.forget_key(
+          facts.key);  // a ledger that cannot forget cannot commit either
+      return ending(faults::Ending::reset);
+    case faults::ActionKind::in_flight_for_ever:
+      leaves_mark_ = true;
+      return ending(faults::Ending::reset);
     case faults::ActionKind::slow_close:  // not at a point that comes here
       return std::nullopt;
     case faults::ActionKind::not_found:
@@ -74,6 +81,7 @@ std::optional<faults::Decision> RequestFaults::strike(faults::Point point,
     case faults::ActionKind::truncated_page:
     case faults::ActionKind::commit_later:
     case faults::ActionKind::partial:
+    case faults::ActionKind::keep_error:
       instead_ = std::move(action);
       return std::nullopt;
     case faults::ActionKind::truncate:

@@ -25,6 +25,8 @@ class RequestFaults {
   // `truth`: the reply is the fake's own, not a fault's. What it returns outlives this object, not
   // the parts.
   faults::Decision answer(faults::HttpReply reply, bool truth);
+  // The key's mark must stay in flight when the request is over.
+  bool leaves_mark() const { return leaves_mark_; }
   bool struck() const { return struck_; }
 
  private:
@@ -34,6 +36,7 @@ class RequestFaults {
   FakeParts& parts_;
   const std::stop_token stop_;
   bool struck_ = false;
+  bool leaves_mark_ = false;
   std::optional<faults::Action> instead_;
 };
 

@@ -172,14 +172,16 @@ void RequestLife::read() {
   entry.params = reading_.params;
   entry.received_at = received_at_;
   number_ = parts_.wire_log.add(std::move(entry));
-  faults_.facts = {.service = std::string(parts_.service.name()),
-                   .route = reading_.route,
-                   .business_ref = reading_.business_ref,
-                   .key = reading_.key,
-                   .worker = worker,
-                   .reads = reading_.work == Work::read,
-                   .writes = reading_.work == Work::write,
-                   .request = number_};
+  faults_.facts = {
+      .service = std::string(parts_.service.name()),
+      .route = reading_.route,
+      .business_ref = reading_.business_ref,
+      .key = reading_.key,
+      .worker = worker,
+      .reads = reading_.work == Work::read,
+      .writes = reading_.work == Work::write,
+      .keyed = reading_.work == Work::write && parts_.profile.key_dedup && !reading_.key.empty(),
+      .request = number_};
   faults_.target = request_.target;
 }
 
@@ -248,7 +250,7 @@ void RequestLife::fail() {
 }
 
 void RequestLife::leave_key() {
-  if (holds_key_) parts_.gate.leave(reading_.key);
+  if (holds_key_ && !faults_.leaves_mark()) parts_.gate.leave(reading_.key);
   holds_key_ = false;
 }
 
@@ -259,6 +261,9 @@ void RequestLife::write() {
     if (!holds_key_ || partial) return std::nullopt;  // broken off before the key was kept
     return StoredKey{reading_.key, fingerprint_, reply.status, reply.body, received_at_};
   };
+  if (instead && instead->kind == faults::ActionKind::keep_error) {
+    reading_.declined = faults::HttpReply{.status = instead->status, .body = instead->body};
+  }
   if (reading_.declined && !partial) {
     if (auto stored = parts_.ledger.store_key(*stored_as(*reading_.declined)); !stored) {
       return fail();

@@ -34,6 +34,9 @@ enum class ActionKind {
   truncated_page,  // a lookup that shows only the first `count`, and says that there is more
   commit_later,    // the commit comes `duration` later; until then hang, or answer `status` at once
   partial,         // of several effects the first `count` are committed; then `status`
+  forget_key,      // the provider forgets the request's key; then RST
+  keep_error,      // answers `status` and keeps that answer for the key; nothing is committed
+  in_flight_for_ever,  // nothing is committed, the key stays in flight; then RST
 };
 
 struct Action {

@@ -16,7 +16,7 @@ namespace {
 std::vector<ActionSpec> make_specs() {
   std::vector<ActionSpec> specs;
   for (auto rows : {actions::connection(), actions::answer(), actions::bytes(), actions::commit(),
-                    actions::lookup(), actions::worker()}) {
+                    actions::lookup(), actions::memory(), actions::worker()}) {
     for (auto& row : rows) {
       row.initial.kind = row.kind;
       specs.push_back(std::move(row));

@@ -33,6 +33,7 @@ enum class Needs {
   nothing,
   read,   // it looks something up
   write,  // it would have an effect
+  key,    // a write whose key the provider remembers
 };
 
 struct ActionSpec {

@@ -23,8 +23,17 @@ bool fits(const std::optional<std::string>& glob, const std::string& actual) {
 }
 
 bool means_something(ActionKind kind, const RequestFacts& facts) {
-  const Needs needs = spec_of(kind).needs;
-  return needs == Needs::nothing || (needs == Needs::read ? facts.reads : facts.writes);
+  switch (spec_of(kind).needs) {
+    case Needs::nothing:
+      return true;
+    case Needs::read:
+      return facts.reads;
+    case Needs::write:
+      return facts.writes;
+    case Needs::key:
+      return facts.keyed;
+  }
+  return true;
 }
 
 bool matches(const Fault& fault, Point point, const RequestFacts& facts) {

@@ -25,6 +25,7 @@ struct RequestFacts {
   std::string tenant;         // empty: the server has one
   bool reads = false;         // it will look something up
   bool writes = false;        // it would have an effect
+  bool keyed = false;         // a write whose key the provider remembers
   std::uint64_t request = 0;  // its number in the wire log, from 1
 };
 

@@ -12,6 +12,7 @@ std::vector<ActionSpec> answer();
 std::vector<ActionSpec> bytes();
 std::vector<ActionSpec> commit();
 std::vector<ActionSpec> lookup();
+std::vector<ActionSpec> memory();
 std::vector<ActionSpec> worker();
 
 // For parameters.
