@@ -350,6 +350,33 @@ TEST_F(FaultsTest, WithoutKeyDedupThereIsNothingToForget) {
   EXPECT_EQ(host_->faults().records()[0].visits, 0U);
 }
 
+TEST_F(FaultsTest, AfterTheFirstByteTheRestIsLostOrLate) {
+  for (const auto& [action, end] :
+       {std::pair{"close", End::fin}, {"reset", End::reset}, {"hang", End::silence}}) {
+    start();
+    arm(std::string("*.create@response_first_byte 1*") + action);
+    const auto heard = pay(Milliseconds{150});
+    EXPECT_EQ(heard.bytes, "H");
+    EXPECT_EQ(heard.end, end) << action;
+    EXPECT_EQ(effects(), 1U);
+    expect_struck();
+    EXPECT_FALSE(struck().delivered);
+    EXPECT_EQ(net::status_of(pay().bytes), 201);
+    EXPECT_EQ(host_->faults().records()[0].visits, 2U);
+  }
+  start();
+  arm("*.create@response_first_byte 1*delay(100ms)");
+  RawClient client(host_->port());
+  ASSERT_TRUE(client.send(net::post("/w1/payments", kBody, "Connection: close\r\n")));
+  EXPECT_EQ(client.hear_at_most(10'000), "H");
+  const auto begin = clock_.monotonic();
+  const auto rest = client.hear_all();
+  EXPECT_GE(clock_.monotonic() - begin, Milliseconds{60});
+  EXPECT_EQ(net::status_of("H" + rest.bytes), 201);
+  EXPECT_EQ(rest.end, End::fin);
+  EXPECT_TRUE(struck().delivered);
+}
+
 TEST_F(FaultsTest, PauseStopsTheWorkerAndTheTrueAnswerComes) {
   start();
   arm("*.create@after_commit 1*pause(80ms)");

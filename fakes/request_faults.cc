@@ -27,6 +27,40 @@ faults::HttpReply made_up(faults::Action& action, const std::string& target) {
   return reply;
 }
 
+std::optional<faults::AfterFirstByte> after_first_byte(FakeParts& parts,
+                                                       const faults::RequestFacts& facts) {
+  const auto firing = parts.faults.visit(faults::Point::response_first_byte, facts);
+  if (!firing) return std::nullopt;
+  parts.wire_log.update(facts.request, [&](WireEntry& e) {
+    if (e.fault.empty()) e.fault = firing->fault;
+  });
+  faults::AfterFirstByte after;
+  switch (firing->action.kind) {
+    case faults::ActionKind::delay:
+      after.delay = firing->action.duration;
+      break;
+    case faults::ActionKind::pause:
+      after.action = [&parts, worker = facts.worker, time = firing->action.duration] {
+        if (parts.pause_worker && !worker.empty()) parts.pause_worker(worker, time);
+      };
+      break;
+    case faults::ActionKind::reset:
+      after.ending = faults::Ending::reset;
+      break;
+    case faults::ActionKind::hang:
+      after.ending = faults::Ending::hang;
+      break;
+    case faults::ActionKind::kill:
+      after.action = [&parts, worker = facts.worker] {
+        if (parts.kill_worker && !worker.empty()) parts.kill_worker(worker);
+      };
+      [[fallthrough]];
+    default:
+      after.ending = faults::Ending::close;
+  }
+  return after;
+}
+
 }  // namespace
 
 std::optional<faults::Firing> RequestFaults::visit(faults::Point point) {
@@ -121,6 +155,9 @@ faults::Decision RequestFaults::written(const faults::Action& action, faults::Ht
 
 faults::Decision RequestFaults::answer(faults::HttpReply reply, bool truth) {
   faults::Decision decision;
+  decision.before_first_byte = [&parts = parts_, facts = facts] {
+    return after_first_byte(parts, facts);
+  };
   decision.before_last_byte = [&parts = parts_, facts = facts, truth, status = reply.status] {
     const auto now = parts.clock.monotonic();
     const auto firing = parts.faults.visit(faults::Point::response_sent, facts);

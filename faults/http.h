@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -75,10 +76,21 @@ struct Writing {
   Ending then = Ending::close;
 };
 
+// What follows the first byte of a reply: `action`, then silence for `delay`, then the ending
+// (answer: the rest of the reply).
+struct AfterFirstByte {
+  Ending ending = Ending::answer;
+  Milliseconds delay{0};
+  std::function<void()> action = {};
+};
+
 struct Decision {
   Ending ending = Ending::answer;
   HttpReply reply;  // for answer
   Writing writing;  // for answer
+  // Called once, in the connection's thread, before a reply that is to come whole. If it returns
+  // something, the first byte goes out alone, and then that is done. May be empty.
+  std::function<std::optional<AfterFirstByte>()> before_first_byte;
   // Called once, in the connection's thread, when only the last byte of the reply is left: no
   // client can have the whole reply before this has returned, so what it records is never late.
   std::function<AfterReply()> before_last_byte;

@@ -6,8 +6,9 @@
 namespace onceproof::faults {
 namespace {
 
-constexpr std::array<std::string_view, 5> kPoints{"connect", "request_received", "before_commit",
-                                                  "after_commit", "response_sent"};
+constexpr std::array<std::string_view, 6> kPoints{
+    "connect",      "request_received",    "before_commit",
+    "after_commit", "response_first_byte", "response_sent"};
 
 }  // namespace
 

@@ -13,7 +13,8 @@ enum class Point {
   before_commit,     // admitted; the ledger's transaction, or the lookup, comes next
   after_commit,      // the ledger's transaction is durable (or the lookup was made); no byte of the
                      // reply was written
-  response_sent,     // the last byte of the reply was handed to the socket
+  response_first_byte,  // the first byte of the reply is handed to the socket, and no other
+  response_sent,        // the last byte of the reply was handed to the socket
 };
 
 std::string_view to_text(Point point);

@@ -223,15 +223,32 @@ std::size_t HttpConnection::write(std::string_view bytes, bool more) {
   return sent;
 }
 
+// The first byte alone, if the decision says so. How many bytes are out; nullopt: the exchange is
+// over, as `after` says.
+std::optional<std::size_t> HttpConnection::send_first(const std::string& reply, AfterReply& after) {
+  if (!decision_->before_first_byte) return 0;
+  const auto first = decision_->before_first_byte();
+  if (!first) return 0;
+  const std::size_t sent = write(std::string_view(reply).substr(0, 1));
+  if (first->action) first->action();
+  const bool waited = first->delay == Milliseconds{0} || clock_.wait_for(first->delay, stop_);
+  if (sent == 1 && waited && first->ending == Ending::answer) return sent;
+  if (decision_->on_broken) decision_->on_broken(sent);
+  after.ending = first->ending == Ending::answer ? Ending::close : first->ending;
+  return std::nullopt;
+}
+
 // What is to follow the reply; close if it could not be written whole.
 AfterReply HttpConnection::send(const std::string& reply) {
-  const std::string_view most = std::string_view(reply).substr(0, reply.size() - 1);
   AfterReply after;
+  const auto out = send_first(reply, after);
+  if (!out) return after;
+  const auto most = std::string_view(reply).substr(*out, reply.size() - 1 - *out);
   const bool at_once = decision_->writing.piece == 0;
-  std::size_t sent = write(most, at_once);
-  if (sent == most.size()) {
+  std::size_t sent = *out + write(most, at_once);
+  if (sent + 1 == reply.size()) {
     if (decision_->before_last_byte) after = decision_->before_last_byte();
-    sent += write(std::string_view(reply).substr(most.size()));
+    sent += write(std::string_view(reply).substr(reply.size() - 1));
   }
   if (sent == reply.size()) return after;
   if (decision_->on_broken) decision_->on_broken(sent);

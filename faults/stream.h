@@ -54,6 +54,7 @@ class HttpConnection final : private httplib::Server {
   void refuse(const HttpRequest& partial, const net::Refusal& refusal);
   bool perform(const std::string& reply, bool keep);
   AfterReply send(const std::string& reply);
+  std::optional<std::size_t> send_first(const std::string& reply, AfterReply& after);
   void break_off(const std::string& reply);
   std::size_t write(std::string_view bytes, bool more = false);
   void end(Ending ending);

@@ -27,7 +27,7 @@ std::vector<ActionSpec> answer() {
                       {"retry_after", &Action::duration, false, 0, kMaxDurationMs}}},
       {.kind = ActionKind::delay,
        .name = "delay",
-       .points = {connect, request_received, before_commit, after_commit},
+       .points = {connect, request_received, before_commit, after_commit, response_first_byte},
        .parameters = {{"for", &Action::duration, true, 1, kMaxDurationMs}}},
       {.kind = ActionKind::wrong_shape,
        .name = "wrong_shape",
