@@ -1,4 +1,5 @@
-// The provider's own truth: one row an effect, in SQLite. Its transaction *is* the effect.
+// The provider's own truth: one row an effect, in SQLite or in this process (":memory:"). Its
+// transaction *is* the effect.
 // Invariant: what commit() returned is durable and never changes.
 // Knows nothing of HTTP, keys' meaning or faults. Thread-safe: one transaction at a time.
 #pragma once
@@ -50,8 +51,12 @@ struct Query {
   std::string value;  // empty: finds nothing
 };
 
+class LedgerRows;
+
 class Ledger {
  public:
+  ~Ledger();
+
   // What is committed so far, for who decides inside a transaction what to commit.
   class View {
    public:
@@ -75,8 +80,8 @@ class Ledger {
   template <typename Plan, typename MakeAnswer>
   Result<std::vector<Effect>> commit(Plan&& plan, MakeAnswer&& make_answer) {
     const std::scoped_lock lock(mutex_);
-    auto transaction = Transaction::begin(database_);
-    if (!transaction) return tl::unexpected(transaction.error());
+    auto changes = begin();
+    if (!changes) return tl::unexpected(changes.error());
     View view(*this);
     Result<std::vector<Effect>> effects = plan(view);
     if (!effects) return effects;
@@ -87,7 +92,7 @@ class Ledger {
     if (stored) {
       if (auto done = put_key(*stored); !done) return tl::unexpected(done.error());
     }
-    if (auto done = transaction->commit(); !done) return tl::unexpected(done.error());
+    if (auto done = changes->commit(); !done) return tl::unexpected(done.error());
     return effects;
   }
 
@@ -102,20 +107,29 @@ class Ledger {
   Result<void> clear();
 
  private:
-  Ledger(Database database, Clock& clock);
+  // Open until commit(); left without it, nothing of it is kept.
+  class Changes {
+   public:
+    explicit Changes(LedgerRows& rows) : rows_(&rows) {}
+    Changes(Changes&& other) noexcept : rows_(std::exchange(other.rows_, nullptr)) {}
+    Changes& operator=(Changes&&) = delete;
+    ~Changes();
+    Result<void> commit();
+
+   private:
+    LedgerRows* rows_;
+  };
+
+  Ledger(std::unique_ptr<LedgerRows> rows, Clock& clock);
+  Result<Changes> begin();
   Result<void> insert(Effect& effect);
   Result<void> put_key(const StoredKey& stored);
   Result<std::vector<Effect>> select(const Query& query);
-  Result<std::vector<Effect>> read_rows(Statement& statement);
-  std::int64_t to_stored(MonotonicTime time) const;
-  MonotonicTime from_stored(std::int64_t nanoseconds) const;
 
   std::mutex mutex_;
-  Database database_;
+  const std::unique_ptr<LedgerRows> rows_;
   Clock& clock_;
-  // Rows outlive a process, monotonic time does not: rows hold civil time, which is the monotonic
-  // time moved by this. So a clock that is set while we run moves nothing.
-  std::chrono::nanoseconds civil_offset_;
+  const std::chrono::nanoseconds civil_offset_;  // of civil time to monotonic, at the start
 };
 
 }  // namespace onceproof::fakes

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "base/file.h"
 
 namespace onceproof::fakes {
@@ -34,10 +36,24 @@ std::string commit(Ledger& ledger, std::vector<Effect> effects) {
   return ledger.commit(planned(std::move(effects)), no_key).value().at(0).id;
 }
 
-TEST(LedgerTest, IdsAreGivenInOrderAndFoundAgain) {
-  VirtualClock clock;
-  const auto ledger = Ledger::open(":memory:", Durability::fast, clock);
-  ASSERT_TRUE(ledger.has_value());
+// What every ledger keeps, wherever its rows are.
+class AnyLedgerTest : public ::testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    folder_.emplace(std::move(TempDir::make("onceproof-ledger").value()));
+    auto opened = Ledger::open(
+        GetParam() ? folder_->path() / "ledger.db" : ":memory:", Durability::fast, clock_);
+    ASSERT_TRUE(opened.has_value()) << opened.error().message;
+    ledger = std::move(opened);
+  }
+  VirtualClock clock_;
+  std::optional<TempDir> folder_;
+  Result<std::unique_ptr<Ledger>> ledger;
+};
+INSTANTIATE_TEST_SUITE_P(Ledgers, AnyLedgerTest, ::testing::Bool(),
+                         [](const auto& suite) { return suite.param ? "InAFile" : "InMemory"; });
+
+TEST_P(AnyLedgerTest, IdsAreGivenInOrderAndFoundAgain) {
   EXPECT_EQ(commit(**ledger, {payment("817", "k1")}), "pay_000001");
   EXPECT_EQ(commit(**ledger, {payment("818", "k2")}), "pay_000002");
   EXPECT_EQ((*ledger)->find({"", FindBy::id, "pay_000002"})->at(0).business_ref, "818");
@@ -54,10 +70,7 @@ TEST(LedgerTest, IdsAreGivenInOrderAndFoundAgain) {
 }
 
 // Two refunds of one payment at once: the second sees the first, also if it is not answered yet.
-TEST(LedgerTest, APlanSeesWhatIsCommittedAndMayRefuse) {
-  VirtualClock clock;
-  const auto ledger = Ledger::open(":memory:", Durability::fast, clock);
-  ASSERT_TRUE(ledger.has_value());
+TEST_P(AnyLedgerTest, APlanSeesWhatIsCommittedAndMayRefuse) {
   commit(**ledger, {payment("817"), payment("818")});
   EXPECT_EQ((*ledger)->count(), 2U);
   Effect refund;
@@ -73,6 +86,58 @@ TEST(LedgerTest, APlanSeesWhatIsCommittedAndMayRefuse) {
   EXPECT_EQ((*ledger)->commit(once, no_key)->at(0).id, "ref_000003");
   EXPECT_TRUE((*ledger)->commit(once, no_key)->empty());
   EXPECT_EQ((*ledger)->count(), 3U);
+}
+
+// An exception on its way out of a transaction, of which everything is undone.
+TEST_P(AnyLedgerTest, WhatIsNotCommittedIsNotThere) {
+  commit(**ledger, {payment("817", "k1")});
+  ASSERT_TRUE((*ledger)->store_key({"k1", "f", 402, "no", clock_.monotonic()}).has_value());
+  const auto broken = [](const std::vector<Effect>& made) -> std::optional<StoredKey> {
+    EXPECT_EQ(made.at(1).id, "pay_000003");
+    throw std::runtime_error("no answer");
+  };
+  EXPECT_THROW(
+      static_cast<void>((*ledger)->commit(planned({payment("818", "k1"), payment("819")}), broken)),
+      std::runtime_error);
+  EXPECT_EQ((*ledger)->count(), 1U);
+  EXPECT_EQ((*ledger)->find({"", FindBy::key, "k1"})->size(), 1U);
+  EXPECT_TRUE((*ledger)->find({"", FindBy::business_ref, "818"})->empty());
+  EXPECT_TRUE((*ledger)->find({"", FindBy::id, "pay_000002"})->empty());
+  EXPECT_EQ((*ledger)->find_key("k1")->value().status, 402);
+  EXPECT_EQ(commit(**ledger, {payment("820")}), "pay_000002");
+}
+
+TEST_P(AnyLedgerTest, AKeyIsReplacedAndForgotten) {
+  EXPECT_FALSE((*ledger)->find_key("k1")->has_value());
+  clock_.advance(std::chrono::seconds{2});
+  ASSERT_TRUE((*ledger)->store_key({"k1", "f", 402, "no", clock_.monotonic()}).has_value());
+  ASSERT_TRUE((*ledger)->store_key({"k1", "g", 201, "yes", clock_.monotonic()}).has_value());
+  const auto key = (*ledger)->find_key("k1")->value();
+  EXPECT_EQ(key.key, "k1");
+  EXPECT_EQ(key.fingerprint, "g");
+  EXPECT_EQ(key.body, "yes");
+  EXPECT_EQ(key.first_seen_at, clock_.monotonic());
+  ASSERT_TRUE((*ledger)->forget_key("k1").has_value());
+  EXPECT_FALSE((*ledger)->find_key("k1")->has_value());
+}
+
+TEST_P(AnyLedgerTest, AnEffectIsReadAsItWasMade) {
+  Effect effect = payment("817", "k1");
+  effect.parent = "pay_000009";
+  effect.params = parse_json(R"({"n":1e2,"list":[null,true,"\u00e4"]})", "test").value();
+  const auto made = (*ledger)->commit(planned({effect, payment("817")}), no_key).value();
+  const auto read = (*ledger)->effects().value();
+  ASSERT_EQ(read.size(), 2U);
+  EXPECT_EQ(read[0].id, made[0].id);
+  EXPECT_EQ(read[0].service, "payments");
+  EXPECT_EQ(read[0].params, effect.params);
+  EXPECT_EQ(read[0].request, 3U);
+  EXPECT_EQ(read[0].committed_at, made[0].committed_at);
+  EXPECT_EQ(read[0].committed_at_civil, made[0].committed_at_civil);
+  EXPECT_EQ((*ledger)->find({"", FindBy::parent, "pay_000009"})->size(), 1U);
+  const auto about = (*ledger)->find({"", FindBy::business_ref, "817"}).value();
+  ASSERT_EQ(about.size(), 2U);
+  EXPECT_EQ(about[1].id, "pay_000002");
 }
 
 TEST(LedgerTest, AnEffectAndItsStoredAnswerSurviveTheProcess) {
